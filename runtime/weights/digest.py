@@ -1,0 +1,79 @@
+"""Digests of named tensors, equal wherever the same bytes lie: trainer or engine, CPU or GPU.
+
+A tensor's digest is BLAKE2b over its elements in row-major order, 32 bytes, as hexadecimal. The digest
+of a set is BLAKE2b over one line (name, dtype, shape, tensor digest) per tensor, sorted by name, so that
+tensors may be published in any order, one at a time. Tied weights count once, under their first name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+
+import torch
+
+DIGEST_BYTES = 32
+_SLICE_BYTES = 64 * 1024 * 1024
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`torch.bfloat16` → `bfloat16`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of `tensor` in row-major order as a flat tensor of bytes on its device."""
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+
+
+def slices(tensor: torch.Tensor, size: int = _SLICE_BYTES) -> Iterator[memoryview]:
+    """The bytes of `tensor` in host memory, at most `size` at a time, so that a GPU is read piecewise."""
+    flat = raw_bytes(tensor)
+    for start in range(0, flat.numel(), size):
+        yield flat[start : start + size].cpu().numpy().data
+
+
+def tensor_digest(tensor: torch.Tensor) -> str:
+    """The digest of one tensor's bytes; says nothing about its name, dtype or shape."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for part in slices(tensor):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def combine(entries: Iterable[tuple[str, str, tuple[int, ...], str]]) -> str:
+    """The digest of a set, from (name, dtype, shape, tensor digest) of each member."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for name, dtype, shape, content in sorted(entries):
+        digest.update(f"{name!r} {dtype} {'x'.join(map(str, shape))} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def digest_of(tensors: Mapping[str, torch.Tensor]) -> str:
+    """The digest of named tensors, read from the tensors themselves."""
+    return combine(
+        (name, dtype_name(tensor.dtype), tuple(tensor.shape), tensor_digest(tensor))
+        for name, tensor in tensors.items()
+    )
+
+
+def canonical_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Every parameter and persistent buffer of `model`, each once: a tied one under its first name."""
+    seen: set[int] = set()
+    canonical: dict[str, torch.Tensor] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            canonical[name] = tensor
+    return canonical
+
+
+def tied_names(model: torch.nn.Module) -> dict[str, str]:
+    """Each name that `canonical_tensors` leaves out → the name that stands for it."""
+    first: dict[int, str] = {}
+    tied: dict[str, str] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        stands = first.setdefault(id(tensor), name)
+        if stands != name:
+            tied[name] = stands
+    return tied

@@ -1,0 +1,204 @@
+"""The manifest of one version of the weights: what was published, in which buckets, with which digests.
+
+Rules of this file: a manifest is complete or it is refused (every tensor covered by its pieces exactly
+once, every bucket as long as its pieces); it is durable before anything is installed from it; a version
+number is used once, so a store never replaces a manifest by another of the same version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..files import write_durably
+from .digest import DIGEST_BYTES, combine
+
+FORMAT = 1
+_HEX = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+
+
+class ManifestError(ValueError):
+    """A manifest that is cut, altered, incomplete or of another format."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorEntry:
+    """One published tensor as it was cast; `digest` is that of its bytes."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    digest: str
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * torch_dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`length` bytes of tensor number `tensor`, from its byte `offset`."""
+
+    tensor: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One unit of transport: the bytes of its pieces one after another, and the digest of them all."""
+
+    dtype: str
+    length: int
+    digest: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One publication of weights. `step` is the training step that made it, `run` the run's id."""
+
+    version: int
+    run: str
+    step: int
+    tensors: tuple[TensorEntry, ...]
+    buckets: tuple[Bucket, ...]
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        _check(self)
+        object.__setattr__(
+            self, "digest", combine((t.name, t.dtype, t.shape, t.digest) for t in self.tensors)
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors."""
+        return sum(tensor.nbytes for tensor in self.tensors)
+
+    def rank_digests(self, ranks: Iterable[str]) -> dict[str, str]:
+        """What each rank must answer after an install, for engines whose every rank holds all tensors."""
+        return {rank: self.digest for rank in ranks}
+
+    def to_json(self) -> bytes:
+        """The manifest as JSON, with a check over its own content."""
+        body = {"format": FORMAT, **asdict(self)}
+        return json.dumps({**body, "check": _content_check(body)}, indent=1).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes | str, where: str = "manifest") -> Manifest:
+        """Reads `to_json`. Raises ManifestError, which names `where`, for anything else."""
+        try:
+            body = json.loads(text)
+        except ValueError as problem:
+            raise ManifestError(f"{where} is cut or not JSON: {problem}") from problem
+        if not isinstance(body, dict) or body.get("format") != FORMAT:
+            raise ManifestError(f"{where} is not a weights manifest of format {FORMAT}")
+        check = body.pop("check", None)
+        if check != _content_check(body):
+            raise ManifestError(f"{where} was altered after it was written: its check does not match")
+        try:
+            manifest = cls(
+                version=body["version"],
+                run=body["run"],
+                step=body["step"],
+                tensors=tuple(TensorEntry(**{**t, "shape": tuple(t["shape"])}) for t in body["tensors"]),
+                buckets=tuple(
+                    Bucket(**{**b, "pieces": tuple(Piece(**p) for p in b["pieces"])}) for b in body["buckets"]
+                ),
+            )
+        except (KeyError, TypeError) as problem:
+            raise ManifestError(f"{where} lacks or has extra keys: {problem}") from problem
+        if manifest.digest != body["digest"]:
+            raise ManifestError(f"{where}: the digest of the whole does not follow from its tensors")
+        return manifest
+
+
+class ManifestStore:
+    """The durable manifests of one run, a file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def put(self, manifest: Manifest) -> Path:
+        """Writes durably; the same manifest again changes nothing.
+
+        Raises ManifestError when the version is already used by another manifest.
+        """
+        path = self._path(manifest.version)
+        content = manifest.to_json()
+        if path.exists():
+            if path.read_bytes() != content:
+                raise ManifestError(
+                    f"version {manifest.version} is already used by {path}: number above every manifest"
+                )
+            return path
+        write_durably(path, content)
+        return path
+
+    def get(self, version: int) -> Manifest:
+        """Raises FileNotFoundError, or ManifestError where the file is damaged."""
+        path = self._path(version)
+        if not path.exists():
+            raise FileNotFoundError(f"version {version} has no manifest in {self.folder}")
+        return Manifest.from_json(path.read_bytes(), str(path))
+
+    def versions(self) -> list[int]:
+        """The versions that have a durable manifest, rising."""
+        return sorted(int(path.stem[1:]) for path in self.folder.glob("v*.json") if path.stem[1:].isdigit())
+
+    def _path(self, version: int) -> Path:
+        return self.folder / f"v{version:06d}.json"
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """`bfloat16` → `torch.bfloat16`. Raises ManifestError for a name that torch does not have."""
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise ManifestError(f"{name!r} is not a torch dtype")
+    return dtype
+
+
+def _content_check(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _check(manifest: Manifest) -> None:
+    where = f"manifest of version {manifest.version}"
+    if manifest.version < 0 or manifest.step < 0:
+        raise ManifestError(f"{where}: version and step must not be negative, step is {manifest.step}")
+    names = [tensor.name for tensor in manifest.tensors]
+    if len(set(names)) != len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise ManifestError(f"{where} repeats the tensors {repeated}")
+    for thing in (*manifest.tensors, *manifest.buckets):
+        if not _HEX.fullmatch(thing.digest):
+            raise ManifestError(f"{where}: {thing.digest!r} is not a digest of {DIGEST_BYTES} bytes")
+    covered: list[list[Piece]] = [[] for _ in names]
+    for number, bucket in enumerate(manifest.buckets):
+        if sum(piece.length for piece in bucket.pieces) != bucket.length:
+            raise ManifestError(f"{where}: bucket {number} is not as long as its pieces")
+        for piece in bucket.pieces:
+            if not 0 <= piece.tensor < len(names):
+                raise ManifestError(f"{where}: bucket {number} names tensor {piece.tensor}, there is none")
+            if manifest.tensors[piece.tensor].dtype != bucket.dtype:
+                raise ManifestError(f"{where}: bucket {number} mixes dtypes")
+            covered[piece.tensor].append(piece)
+    for tensor, pieces in zip(manifest.tensors, covered, strict=True):
+        end = 0
+        for piece in sorted(pieces, key=lambda piece: piece.offset):
+            if piece.offset != end or piece.length <= 0:
+                raise ManifestError(f"{where}: the pieces of {tensor.name!r} overlap or leave a gap at {end}")
+            end += piece.length
+        if end != tensor.nbytes:
+            raise ManifestError(f"{where}: {tensor.name!r} has {end} of {tensor.nbytes} bytes in buckets")

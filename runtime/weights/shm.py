@@ -1,0 +1,198 @@
+"""The road on one host: buckets as files in shared memory, written by a trainer, read by engines.
+
+Rules of this file
+- A version's folder appears under its name only when every bucket in it is complete.
+- At most one bucket per dtype and one tensor are held beside the model: it is never gathered whole.
+- Readers copy a bucket into private memory before it is verified, so that what was verified is what is
+  used, and a file cut by another process is an error instead of a bus error in a mapping.
+- Names carry the run's id: after a killed process the launcher removes what is left by `remove_run`.
+
+Files in the shared-memory file system are used rather than `multiprocessing.shared_memory`: there, a
+reader that attaches is registered as an owner too and removes the segment when it exits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import torch
+
+from .digest import DIGEST_BYTES, dtype_name, slices, tensor_digest
+from .manifest import Bucket, Manifest, Piece, TensorEntry
+from .staging import WeightsError
+
+BUCKET_BYTES = 32 * 1024 * 1024
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def default_root() -> Path:
+    """The shared-memory file system where there is a writable one, else the folder for temporary files."""
+    shared = Path("/dev/shm")
+    return shared if os.access(shared, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+
+
+def run_folder(run: str, root: Path | None = None) -> Path:
+    """Where the buckets of `run` lie. Raises ValueError when `run` cannot be part of a file name."""
+    if not _RUN.fullmatch(run):
+        raise ValueError(f"run id {run!r}: use letters, digits, '.', '_' and '-', at most 100")
+    return (root or default_root()) / f"sluicegate-{run}"
+
+
+def remove_run(run: str, root: Path | None = None) -> bool:
+    """Removes every bucket of `run`, whoever left it; says whether there was anything."""
+    folder = run_folder(run, root)
+    if not folder.exists():
+        return False
+    shutil.rmtree(folder)
+    return True
+
+
+class ShmPublisher:
+    """Writes versions of the weights for the engines of this host."""
+
+    def __init__(self, run: str, *, root: Path | None = None, bucket_bytes: int = BUCKET_BYTES) -> None:
+        """`bucket_bytes`: the most that one bucket holds; a larger tensor is split.
+
+        Raises ValueError for a bad run id or size, PermissionError when the run's folder is another user's.
+        """
+        if bucket_bytes < 1:
+            raise ValueError(f"bucket_bytes must be at least 1, not {bucket_bytes}")
+        self.run = run
+        self.folder = run_folder(run, root)
+        self.bucket_bytes = bucket_bytes
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = self.folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(f"{self.folder} is not a folder of this user: choose another run id")
+
+    def publish(
+        self,
+        version: int,
+        step: int,
+        named_tensors: Iterable[tuple[str, torch.Tensor]],
+        dtype: torch.dtype,
+    ) -> Manifest:
+        """Writes all tensors, floating ones cast to `dtype`, and returns the manifest (not yet durable).
+
+        The iterable is drawn one tensor at a time; a trainer may gather each one as it is asked for.
+        Raises FileExistsError when the version is already published, OSError when memory is full; then
+        nothing of the version is left.
+        """
+        final = self._folder(version)
+        if final.exists():
+            raise FileExistsError(f"version {version} of run {self.run!r} is already published")
+        # What a killed publisher left behind was never complete, so it has no reader.
+        partial = final.with_name(final.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700)
+        try:
+            writer = _Writer(partial, self.bucket_bytes)
+            for name, tensor in named_tensors:
+                writer.add(name, tensor.detach().to(dtype) if tensor.is_floating_point() else tensor)
+            writer.flush()
+            manifest = Manifest(version, self.run, step, tuple(writer.tensors), tuple(writer.buckets))
+            partial.rename(final)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        return manifest
+
+    def discard(self, version: int) -> None:
+        """Removes a version's buckets; one that is not there is no error."""
+        shutil.rmtree(self._folder(version), ignore_errors=True)
+
+    def published(self) -> list[int]:
+        """The versions whose buckets are there, rising."""
+        return sorted(int(path.name[1:]) for path in self.folder.glob("v*") if path.name[1:].isdigit())
+
+    def close(self) -> None:
+        """Removes every bucket of the run."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _folder(self, version: int) -> Path:
+        return self.folder / f"v{version}"
+
+
+class ShmReader:
+    """Reads the buckets of one run; a `BucketSource`."""
+
+    def __init__(self, run: str, *, root: Path | None = None) -> None:
+        self.folder = run_folder(run, root)
+
+    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
+        """Each bucket's number and bytes, in order; the bytes are valid until the next is asked for.
+
+        Raises WeightsError for a bucket that is missing, cut or too long.
+        """
+        longest = max((bucket.length for bucket in manifest.buckets), default=0)
+        memory = memoryview(bytearray(longest))
+        for number, bucket in enumerate(manifest.buckets):
+            path = bucket_path(self.folder / f"v{manifest.version}", number)
+            view = memory[: bucket.length]
+            try:
+                with path.open("rb", buffering=0) as file:
+                    size = os.fstat(file.fileno()).st_size
+                    # One read may stop early, at 2 GiB for instance.
+                    done = 0
+                    while done < bucket.length and (got := file.readinto(view[done:])):
+                        done += got
+            except FileNotFoundError:
+                raise WeightsError(
+                    f"bucket {number} of version {manifest.version} is missing: {path} does not exist"
+                ) from None
+            if size != bucket.length or done != bucket.length:
+                raise WeightsError(
+                    f"bucket {number} of version {manifest.version} was cut: "
+                    f"it has {size} bytes, {bucket.length} expected"
+                )
+            yield number, view
+
+
+def bucket_path(folder: Path, number: int) -> Path:
+    """The file of bucket `number` in a version's folder."""
+    return folder / f"b{number:05d}"
+
+
+class _Writer:
+    """Packs tensors into bucket files: one open bucket per dtype."""
+
+    def __init__(self, folder: Path, bucket_bytes: int) -> None:
+        self.folder = folder
+        self.bucket_bytes = bucket_bytes
+        self.tensors: list[TensorEntry] = []
+        self.buckets: list[Bucket] = []
+        self._open: dict[str, tuple[bytearray, list[Piece]]] = {}
+
+    def add(self, name: str, tensor: torch.Tensor) -> None:
+        dtype = dtype_name(tensor.dtype)
+        index = len(self.tensors)
+        self.tensors.append(TensorEntry(name, dtype, tuple(tensor.shape), tensor_digest(tensor)))
+        offset = 0
+        for part in slices(tensor, self.bucket_bytes):
+            while part:
+                content, pieces = self._open.setdefault(dtype, (bytearray(), []))
+                fits = part[: self.bucket_bytes - len(content)]
+                content += fits
+                pieces.append(Piece(index, offset, len(fits)))
+                offset += len(fits)
+                part = part[len(fits) :]
+                if len(content) == self.bucket_bytes:
+                    self._write(dtype)
+
+    def flush(self) -> None:
+        for dtype in list(self._open):
+            self._write(dtype)
+
+    def _write(self, dtype: str) -> None:
+        content, pieces = self._open.pop(dtype)
+        # Plain writes: a full file system is an error here, where a mapping would raise a bus error.
+        bucket_path(self.folder, len(self.buckets)).write_bytes(content)
+        digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+        self.buckets.append(Bucket(dtype, len(content), digest, tuple(pieces)))

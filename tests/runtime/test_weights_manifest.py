@@ -1,0 +1,101 @@
+"""Digests and manifests."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from sluicegate.runtime.models import make_tiny_qwen3
+from sluicegate.runtime.weights import (
+    Manifest,
+    ManifestError,
+    ManifestStore,
+    ShmPublisher,
+    canonical_tensors,
+    digest_of,
+)
+
+
+def publish(root: Path, version: int = 1) -> Manifest:
+    tensors = {"b": torch.arange(10.0), "a": torch.ones(3, 2), "n": torch.arange(4)}
+    return ShmPublisher("run", root=root, bucket_bytes=16).publish(version, 7, tensors.items(), torch.float32)
+
+
+def test_the_digest_does_not_depend_on_order_or_layout_but_on_name_dtype_shape_and_bytes() -> None:
+    a, b = torch.randn(4, 6), torch.randn(3)
+    digest = digest_of({"a": a, "b": b})
+    assert digest == digest_of({"b": b, "a": a})
+    assert digest == digest_of({"a": a.t().contiguous().t(), "b": b})
+    others = [
+        {"c": a, "b": b},
+        {"a": a.view(torch.int32), "b": b},
+        {"a": a.reshape(6, 4), "b": b},
+        {"a": a},
+        {"a": a, "b": b.flip(0)},
+    ]
+    assert len({digest, *(digest_of(other) for other in others)}) == 6
+
+
+def test_one_flipped_bit_of_a_parameter_changes_the_digest() -> None:
+    model = make_tiny_qwen3(8, hidden=16, heads=2, kv_heads=1)
+    tensors = canonical_tensors(model)
+    digest = digest_of(tensors)
+    last = list(tensors.values())[-1].detach().view(-1).view(torch.uint8)
+    last[-1] ^= 1
+    assert digest_of(tensors) != digest
+    last[-1] ^= 1
+    assert digest_of(tensors) == digest
+
+
+def test_tied_weights_count_once() -> None:
+    names = list(canonical_tensors(make_tiny_qwen3(8, hidden=16, heads=2, kv_heads=1)))
+    assert "model.embed_tokens.weight" in names
+    assert "lm_head.weight" not in names
+
+
+def test_a_manifest_survives_a_round_trip_through_its_store(tmp_path: Path) -> None:
+    manifest = publish(tmp_path)
+    store = ManifestStore(tmp_path / "manifests")
+    assert store.versions() == []
+    store.put(manifest)
+    store.put(manifest)
+    assert store.get(1) == manifest
+    assert store.get(1).digest == manifest.digest
+    assert store.versions() == [1]
+    assert [path.name for path in store.folder.iterdir()] == ["v000001.json"]
+    with pytest.raises(FileNotFoundError, match="version 2"):
+        store.get(2)
+
+
+def test_a_version_number_is_used_once(tmp_path: Path) -> None:
+    manifest = publish(tmp_path)
+    store = ManifestStore(tmp_path / "manifests")
+    store.put(manifest)
+    with pytest.raises(ManifestError, match="already used"):
+        store.put(replace(manifest, step=8))
+    assert store.get(1).step == 7
+
+
+def test_a_manifest_that_was_cut_or_altered_is_refused(tmp_path: Path) -> None:
+    text = publish(tmp_path).to_json()
+    with pytest.raises(ManifestError, match="cut or not JSON"):
+        Manifest.from_json(text[: len(text) // 2])
+    with pytest.raises(ManifestError, match="altered"):
+        Manifest.from_json(text.replace(b'"step": 7', b'"step": 8'))
+    with pytest.raises(ManifestError, match="format"):
+        Manifest.from_json(json.dumps({"format": 99}))
+
+
+def test_a_manifest_whose_buckets_do_not_cover_its_tensors_exactly_is_refused(tmp_path: Path) -> None:
+    manifest = publish(tmp_path)
+    buckets = manifest.buckets
+    with pytest.raises(ManifestError, match=r"overlap|gap"):
+        replace(manifest, buckets=(*buckets, buckets[1]))
+    with pytest.raises(ManifestError, match=r"gap|has \d+ of \d+ bytes"):
+        replace(manifest, buckets=buckets[:-1])
+    with pytest.raises(ManifestError, match="repeats the tensors"):
+        replace(manifest, tensors=(*manifest.tensors, manifest.tensors[0]))
+    with pytest.raises(ManifestError, match="not as long as its pieces"):
+        replace(manifest, buckets=(replace(buckets[0], length=buckets[0].length + 1), *buckets[1:]))
