@@ -133,8 +133,10 @@ def test_the_wheel_carries_every_room_and_the_checker(tmp_path: Path) -> None:
             copy.symlink_to(origin.readlink())
         elif origin.exists():
             copy.write_bytes(origin.read_bytes())
-    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, "."]
-    built = subprocess.run(build, cwd=source, capture_output=True, text=True, timeout=100)
+    pip_wheel = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), "."]
+    built = subprocess.run(
+        [sys.executable, *pip_wheel], cwd=source, capture_output=True, text=True, timeout=100
+    )
     assert built.returncode == 0, built.stderr
     [wheel] = tmp_path.glob("*.whl")
     inside = set(zipfile.ZipFile(wheel).namelist())
