@@ -1,0 +1,42 @@
+"""The declaration language, and the machines of the weight-sync protocol declared in it."""
+
+from .compiler import Outcome
+from .expressions import Bool, EnumOf, Id, MapOf, Nat, Note, Opt, Record, SeqOf, SetOf, either, none
+from .ir import Ir, Scope
+from .machine import Event, Inside, Machine, Output
+from .problems import DeclarationError, Problem
+from .table import Refuse, State, Table, choose, columns, fence, go, ignore, row, stay
+
+__all__ = [
+    "Bool",
+    "DeclarationError",
+    "EnumOf",
+    "Event",
+    "Id",
+    "Inside",
+    "Ir",
+    "Machine",
+    "MapOf",
+    "Nat",
+    "Note",
+    "Opt",
+    "Outcome",
+    "Output",
+    "Problem",
+    "Record",
+    "Refuse",
+    "Scope",
+    "SeqOf",
+    "SetOf",
+    "State",
+    "Table",
+    "choose",
+    "columns",
+    "either",
+    "fence",
+    "go",
+    "ignore",
+    "none",
+    "row",
+    "stay",
+]

@@ -1,0 +1,188 @@
+"""Machines, events and outputs as classes: the part of the language that binds names.
+
+Rules of this file:
+
+- The class body of a machine runs in a namespace that names what is bound in it, at once, and
+  refuses to bind a name twice.
+- A machine's class is its definition: immutable, shared, and lowered to `Ir` when the body ends.
+- Events and outputs are classes; called with values they are values, compared by content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from . import problems
+from .expressions import Expr, annotations_of, lift, type_of, wrap
+from .ir import Ir, Node, Scope, Type
+from .lower import RESERVED, lower
+from .table import Action, Guarded, Refuse, Rule, State, Table
+
+if TYPE_CHECKING:
+    from .compiler import Instance, Outcome
+
+
+class Argument:
+    """A field of an event: `Seal.epoch` is an expression, `Seal(epoch=3).epoch` is a value."""
+
+    def __init__(self, name: str, type_: Type) -> None:
+        self.name, self.type = name, type_
+
+    def __get__(self, event: Event | None, owner: type[Event]) -> Any:
+        if event is not None:
+            return event.__dict__[self.name]
+        return wrap(Node("arg", (), self.type, (owner.__name__, self.name)))
+
+
+class _Message:
+    """What events and outputs share: named values with declared types, comparable and hashable."""
+
+    arguments: ClassVar[dict[str, Type]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own: dict[str, Type] = {}
+        for name, hint in annotations_of(cls).items():
+            try:
+                own[name] = type_of(hint)
+            except TypeError as error:
+                problems.report(f"{cls.__name__}.{name}", str(error), "give it a type of the language")
+        for name in own.keys() & cls.arguments.keys():
+            problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")
+        cls.arguments = {**cls.arguments, **own}
+        cls.where = problems.caller()
+
+    where: ClassVar[str] = ""
+
+    def __init__(self, **values: Any) -> None:
+        if values.keys() != self.arguments.keys():
+            given, wanted = ", ".join(values) or "nothing", ", ".join(self.arguments) or "nothing"
+            raise TypeError(f"{type(self).__name__} takes exactly {wanted}; got {given}")
+        self.__dict__.update({name: values[name] for name in self.arguments})
+
+    def values(self) -> tuple[Any, ...]:
+        """The values in order of declaration."""
+        return tuple(self.__dict__.values())
+
+    @classmethod
+    def of_values(cls, *values: Any) -> Self:
+        """A message of values in order of declaration, unchecked."""
+        self = cls.__new__(cls)
+        self.__dict__.update(zip(cls.arguments, values, strict=True))
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._compared() == other._compared()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(tuple(v.items()) if isinstance(v, dict) else v for v in self._compared())))
+
+    def _compared(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__[n] for n, t in self.arguments.items() if t.kind != "note")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
+
+
+class Event(_Message):
+    """Something that happens to an instance; on the wire unless it derives from `Inside`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, type_ in cls.arguments.items():
+            setattr(cls, name, Argument(name, type_))
+
+
+class Inside(Event):
+    """An event raised within the process (by the engine, a timer, the data plane): not on the wire."""
+
+
+class Output(_Message):
+    """Something that the shell must do after a step."""
+
+
+class _Body(dict[str, Any]):
+    """The namespace of a machine's class body: names what is bound and refuses rebinding."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self and not name.startswith("__"):
+            problems.report(name, "is bound a second time", "give one of the two another name")
+            return
+        if name in RESERVED and isinstance(value, (State, Refuse, Expr, Rule, Action, Guarded)):
+            problems.report(name, "is a name that every machine has", "give it another name")
+            return
+        match value:
+            case State() | Refuse():
+                if value.name:
+                    problems.report(name, f"is the same object as {value.name}", "declare one for each name")
+                    return
+                value.name = name
+            case Expr() if value.is_unbound_field:
+                value.bind(name)
+            case Rule() | Action() | Guarded() if not value.name:
+                value = replace(value, name=name)
+        super().__setitem__(name, value)
+
+
+class _MachineType(type):
+    """Collects the body's problems and lowers the table when the body ends."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Body:
+        body = _Body()
+        if bases:
+            body.problems = problems.collect()  # pyright: ignore[reportAttributeAccessIssue]
+        return body
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: _Body, /) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, dict(body))
+        try:
+            found: list[problems.Problem] = body.problems  # pyright: ignore[reportAttributeAccessIssue]
+            ir = lower(name, body, Event, Inside, Output)
+        finally:
+            problems.end()
+        if found:
+            raise problems.DeclarationError(name, found)
+        machine = super().__new__(cls, name, bases, {**body, "ir": ir})
+        from .compiler import compile_machine
+
+        compile_machine(machine)
+        return machine
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if "_frozen" in cls.__dict__:
+            raise AttributeError(f"{cls.__name__} is a definition and cannot be changed ({name})")
+        super().__setattr__(name, value)
+
+
+class Machine(metaclass=_MachineType):
+    """A protocol declared as a table of states and events.
+
+    After the body: `ir`, the two executors (`step` over immutable snapshots, `Live` in place) and
+    `initial(**given)`. The class itself is immutable.
+
+    Raises:
+        DeclarationError: at the end of the class body, with every structural problem.
+    """
+
+    ir: ClassVar[Ir]
+    Snapshot: ClassVar[type[Instance]]
+    Live: ClassVar[type[Any]]
+    scope: ClassVar[Scope] = Scope()
+    table: ClassVar[Table]
+
+    @classmethod
+    def initial(cls, **given: Any) -> Any:
+        """The snapshot of a newborn instance; `given` are the fields declared `.given()`."""
+        return cls.Live(**given).snapshot()
+
+    @classmethod
+    def step(cls, snapshot: Any, event: Event) -> tuple[Any, Outcome]:
+        """The pure step: the snapshot after `event`, and what came of it. Never fails, never changes `snapshot`."""
+        raise NotImplementedError  # every machine gets its own from the compiler
+
+
+def output_nodes(output: Output) -> tuple[tuple[str, Node], ...]:
+    """The expressions of an output as `.emit()` holds it."""
+    return tuple((name, lift(output.__dict__[name], type_)) for name, type_ in output.arguments.items())

@@ -1,0 +1,75 @@
+"""Structural errors of declarations: collected while a class body runs, reported together at its end.
+
+A problem says where it is, what is wrong and how to mend it. Expressions meet theirs while the body
+still runs; they note them here and go on with a value of the right type, so that one import shows
+all of them and not only the first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_LANGUAGE = {os.path.join(_HERE, f) for f in ("expressions.py", "machine.py", "table.py", "problems.py", "lower.py")}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`place` names what it is about (a rule, a cell, a field); `where` is "file:line"."""
+
+    where: str
+    place: str
+    what: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.place}: {self.what}\n    mend: {self.mend}"
+
+
+class DeclarationError(Exception):
+    """A machine's declaration is broken; `problems` lists every one that was found."""
+
+    def __init__(self, machine: str, problems: list[Problem]) -> None:
+        self.machine = machine
+        self.problems = tuple(problems)
+        count = f"{len(problems)} problem" + ("s" if len(problems) > 1 else "")
+        super().__init__(f"machine {machine}: {count}\n" + "\n".join(f"  {p}" for p in problems))
+
+    def __reduce__(self) -> tuple[type[DeclarationError], tuple[str, list[Problem]]]:
+        return DeclarationError, (self.machine, list(self.problems))
+
+
+_collector: ContextVar[list[Problem] | None] = ContextVar("problems", default=None)
+
+
+def collect() -> list[Problem]:
+    """Begin a class body: what is reported from now on goes to the list that is returned."""
+    problems: list[Problem] = []
+    _collector.set(problems)
+    return problems
+
+
+def end() -> None:
+    """End a class body: what is reported after this is raised at once."""
+    _collector.set(None)
+
+
+def report(place: str, what: str, mend: str, where: str = "") -> None:
+    """Note a problem of the class body that runs; without one, raise it."""
+    problem = Problem(where or caller(), place, what, mend)
+    problems = _collector.get()
+    if problems is None:
+        raise DeclarationError(place, [problem])
+    problems.append(problem)
+
+
+def caller() -> str:
+    """ "file:line" of the declaration that is being read: the first frame outside the language."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename in _LANGUAGE:
+        frame = frame.f_back
+    name = frame.f_code.co_filename
+    return f"{os.path.basename(name)}:{frame.f_lineno}"

@@ -1,0 +1,184 @@
+"""The table of a machine: rules, rows and columns.
+
+Rules of this file:
+
+- Everything is immutable: `.when()`, `.do()`, `.emit()`, `.orelse()` give a new object.
+- What a cell may hold is a type: `State | Refuse | Ignore | Action | Rule`. A guarded action is none
+  of them until `.orelse()` says what happens otherwise.
+- A bare state in a cell means: go there and change nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .expressions import Bool, Change
+from .problems import caller
+
+if TYPE_CHECKING:
+    from .machine import Event, Output
+
+
+@dataclass(eq=False)
+class State:
+    """A state of the machine; the first one declared is where an instance is born."""
+
+    name: str = ""
+    where: str = field(default_factory=caller)
+
+
+@dataclass(frozen=True, eq=False)
+class Guarded:
+    """What happens if all of `guards` hold. Not a cell yet: end it with `.orelse(...)`."""
+
+    kind: str
+    target: State | None = None
+    refusal: Refuse | None = None
+    guards: tuple[Bool, ...] = ()
+    changes: tuple[Change, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    where: str = ""
+    name: str = ""
+
+    def when(self, *guards: Bool) -> Guarded:
+        return replace(self, guards=(*self.guards, *guards))
+
+    def do(self, *changes: Change) -> Guarded:
+        return replace(self, changes=(*self.changes, *changes))
+
+    def emit(self, *outputs: Output) -> Guarded:
+        return replace(self, outputs=(*self.outputs, *outputs))
+
+    def orelse(self, otherwise: Otherwise) -> Rule:
+        return Rule((self,), as_action(otherwise), self.where)
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """What happens in any case: `go(STATE)` or `stay()`, with effects."""
+
+    kind: str
+    target: State | None = None
+    refusal: Refuse | None = None
+    changes: tuple[Change, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    where: str = ""
+    name: str = ""
+
+    def when(self, *guards: Bool) -> Guarded:
+        return Guarded(self.kind, self.target, self.refusal, guards, self.changes, self.outputs, caller())
+
+    def do(self, *changes: Change) -> Action:
+        return replace(self, changes=(*self.changes, *changes))
+
+    def emit(self, *outputs: Output) -> Action:
+        return replace(self, outputs=(*self.outputs, *outputs))
+
+
+class Ignore:
+    """The event is known and changes nothing."""
+
+    def when(self, *guards: Bool) -> Guarded:
+        return Guarded("ignore", guards=guards, where=caller())
+
+
+@dataclass(eq=False)
+class Refuse:
+    """The event is not taken: `text` says why, `retry` whether the same event may be taken later."""
+
+    text: str
+    retry: bool = False
+    name: str = ""
+    where: str = field(default_factory=caller)
+
+    def when(self, *guards: Bool) -> Guarded:
+        return Guarded("refuse", refusal=self, guards=guards, where=caller())
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A whole cell: disjoint guarded branches and one otherwise."""
+
+    branches: tuple[Guarded, ...]
+    otherwise: Action
+    where: str = ""
+    name: str = ""
+
+
+Otherwise: TypeAlias = State | Refuse | Ignore | Action
+CellLike: TypeAlias = State | Refuse | Ignore | Action | Rule
+
+ignore = Ignore()
+
+
+def go(target: State) -> Action:
+    """Go to `target`."""
+    return Action("go", target=target, where=caller())
+
+
+def stay() -> Action:
+    """Stay in the state, with effects."""
+    return Action("stay", where=caller())
+
+
+def choose(*branches: Guarded, orelse: Otherwise) -> Rule:
+    """The one of `branches` whose guards hold (they must be disjoint), otherwise `orelse`."""
+    return Rule(branches, as_action(orelse), caller())
+
+
+def as_action(cell: Otherwise | Any) -> Action:
+    match cell:
+        case Action():
+            return cell
+        case State():
+            return Action("go", target=cell, where=caller())
+        case Ignore():
+            return Action("ignore", where=caller())
+        case Refuse():
+            return Action("refuse", refusal=cell, where=caller())
+        case _:
+            raise TypeError(f"{cell!r} cannot end a cell: use a state, a refusal, ignore, go(...) or stay()")
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    states: tuple[State, ...]
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    event: type[Event]
+    cells: tuple[CellLike, ...]
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Fence:
+    base: type[Event]
+    branches: tuple[Guarded, ...]
+    where: str
+
+
+def columns(*states: State) -> Columns:
+    """The states, in the order of the cells of every row."""
+    return Columns(states, caller())
+
+
+def row(event: type[Event], *cells: CellLike) -> Row:
+    """One event: a cell for each column."""
+    return Row(event, cells, caller())
+
+
+def fence(base: type[Event], *branches: Guarded) -> Fence:
+    """Refuse or ignore, before any cell is asked, every event that derives from `base`."""
+    return Fence(base, branches, caller())
+
+
+class Table:
+    """Fences in the order in which they are asked, the columns, and a row for each event."""
+
+    def __init__(self, *parts: Columns | Row | Fence) -> None:
+        self.parts = parts
+        self.where = caller()
