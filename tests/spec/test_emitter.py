@@ -1,0 +1,103 @@
+"""What the emitter writes, as text. What it means is held by the graph and operator tests."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluicegate.spec.emitter import drift, emit, emit_alone, files, write
+from sluicegate.statemachines.operators import OPERATORS
+
+
+def test_small_machines_use_every_operator(small):
+    used = {
+        node.op
+        for machine in small
+        for cell in machine.ir.cells
+        for branch in cell.all()
+        for root in [
+            branch.guard,
+            *(u.value for u in branch.updates),
+            *(n for e in branch.outputs for _, n in e.args),
+        ]
+        for node in root.walk()
+    }
+    assert used >= set(OPERATORS)
+
+
+def test_a_module_says_in_its_first_line_what_made_it(machine):
+    for text in files([machine.ir]).values():
+        assert text.splitlines()[0].startswith("\\* Made by `sluicegate generate` from the machine ")
+
+
+def test_a_rule_is_an_action_of_its_own_name(turnstile):
+    text = emit(turnstile.ir)
+    assert 'TurnstileCoinPays_when(tCoin) == tCoin.state = "LOCKED"' in text
+    assert (
+        'TurnstileCoinPays_next(tCoin) == [tCoin EXCEPT !.state = "UNLOCKED", !.coins = tCoin.coins + 1]'
+        in text
+    )
+    assert "TurnstileCoinIgnore_next" not in text
+    assert "TurnstilePush_refused(tPush) == TurnstilePushLocked_when(tPush)" in text
+
+
+def test_a_branch_is_tried_only_past_the_fences_and_the_otherwise_only_past_the_branches(small):
+    numbers = next(m for m in small if m.__name__ == "Numbers")
+    text = emit(numbers.ir)
+    full = text.split("NumbersLiftLiftsFull_when(nLift, nLift_epoch, nLift_mode) ==")[1].split("\n\n")[0]
+    assert [line.strip() for line in full.strip().splitlines()] == [
+        r'/\ nLift.state = "LOW"',
+        r"/\ nLift_epoch >= nLift.epoch",
+        r"/\ (nLift.epoch + 1) >= nLift_epoch",
+        r"/\ nLift.held = <<>>",
+        r"/\ nLift_mode = nLift.mode",
+    ]
+
+
+def test_notes_are_erased_from_fields_arguments_and_outputs(small):
+    numbers = next(m for m in small if m.__name__ == "Numbers")
+    assert any(f.name == "why" for f in numbers.ir.fields)
+    text = emit(numbers.ir) + emit_alone(numbers.ir)
+    assert "why" not in text.replace("Lower(epoch, by, why)", "")
+
+
+def test_one_name_for_two_rules_is_an_error_that_names_them(turnstile):
+    cells = list(turnstile.ir.cells)
+    other = replace(cells[0].otherwise, target="LOCKED", where="elsewhere:1")
+    cells[1] = replace(cells[1], otherwise=other)
+    with pytest.raises(
+        ValueError, match=r"Turnstile\.Coin: rule 'pays' means one thing at .* another at elsewhere:1"
+    ):
+        emit(replace(turnstile.ir, cells=tuple(cells)))
+
+
+def test_names_that_differ_only_in_spelling_are_an_error(turnstile):
+    cells = list(turnstile.ir.cells)
+    cells[1] = replace(cells[1], otherwise=replace(cells[1].otherwise, rule="p_ays"))
+    cells[0] = replace(cells[0], otherwise=replace(cells[0].otherwise, rule="pAys"))
+    with pytest.raises(ValueError, match="generated names are used twice: TurnstileCoinPAys"):
+        emit(replace(turnstile.ir, cells=tuple(cells)))
+
+
+def test_drift_names_file_and_first_differing_line(turnstile, tmp_path):
+    assert drift([turnstile.ir], tmp_path) == ["Turnstile.tla: missing", "MCTurnstile.tla: missing"]
+    assert {p.name for p in write([turnstile.ir], tmp_path)} == {"Turnstile.tla", "MCTurnstile.tla"}
+    assert drift([turnstile.ir], tmp_path) == []
+    assert write([turnstile.ir], tmp_path) == []
+    path = tmp_path / "Turnstile.tla"
+    lines = path.read_text().splitlines(keepends=True)
+    lines[8] = lines[8].rstrip("\n") + "x\n"
+    path.write_text("".join(lines))
+    (found,) = drift([turnstile.ir], tmp_path)
+    assert found.startswith("Turnstile.tla:9: has ")
+    (tmp_path / "Gone.tla").write_text("")
+    assert drift([turnstile.ir], tmp_path)[1:] == ["Gone.tla: no machine makes it"]
+    write([turnstile.ir], tmp_path)
+    assert drift([turnstile.ir], tmp_path) == []
+
+
+def test_nothing_is_written_if_one_machine_cannot_be_emitted(turnstile, tmp_path):
+    cells = list(turnstile.ir.cells)
+    cells[1] = replace(cells[1], otherwise=replace(cells[0].otherwise, target="LOCKED"))
+    with pytest.raises(ValueError, match="rule 'pays'"):
+        write([turnstile.ir, replace(turnstile.ir, name="Broken", cells=tuple(cells))], tmp_path)
+    assert list(tmp_path.iterdir()) == []
