@@ -11,6 +11,7 @@ import os
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import CodeType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _LANGUAGE = {os.path.join(_HERE, f) for f in ("expressions.py", "machine.py", "table.py", "problems.py", "lower.py")}
@@ -69,7 +70,12 @@ def report(place: str, what: str, mend: str, where: str = "") -> None:
 def caller() -> str:
     """ "file:line" of the declaration that is being read: the first frame outside the language."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename in _LANGUAGE:
+    while frame.f_back is not None and (frame.f_code.co_filename in _LANGUAGE or _is_dataclass_init(frame.f_code)):
         frame = frame.f_back
     name = frame.f_code.co_filename
     return f"{os.path.basename(name)}:{frame.f_lineno}"
+
+
+def _is_dataclass_init(code: CodeType) -> bool:
+    """The constructor that `dataclass` writes lies between the language and its caller."""
+    return code.co_filename == "<string>" and code.co_name == "__init__"

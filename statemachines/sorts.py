@@ -37,6 +37,10 @@ class Consumer(Id):
     """Who reads the trace of a finished session."""
 
 
+class BatchId(Id):
+    """One batch of training samples."""
+
+
 class Mode(StrEnum):
     """What a drain does with the leases that run."""
 
