@@ -1,0 +1,1 @@
+"""The controller: it publishes versions, converges gates to them, and keeps the cohort."""
