@@ -315,6 +315,9 @@ class Record(Expr):
 
     def __init_subclass__(cls) -> None:
         cls.members = {name: type_of(hint) for name, hint in annotations_of(cls).items()}
+        for name, member in cls.members.items():
+            if member.kind in ("map", "note"):
+                raise TypeError(f"{cls.__name__}.{name} is a {member}, and a record holds no map and no note: make it a field")
         for name in cls.members:
             setattr(cls, name, _RecordField(name))
 
@@ -350,7 +353,12 @@ class Record(Expr):
     __repr__ = __str__
 
 
-_classes: dict[Type, type[Expr]] = {}
+_classes: dict[Type, Any] = {}
+
+
+def class_of(type_: Type) -> Any:
+    """The class that was declared as `type_`: an enum, an id sort or a record."""
+    return _classes[type_]
 
 
 def type_of(hint: Any) -> Type:
@@ -358,7 +366,9 @@ def type_of(hint: Any) -> Type:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is EnumOf:
         (enum,) = args
-        return Type("enum", enum.__name__, members=tuple(m.value for m in enum))
+        result = Type("enum", enum.__name__, members=tuple(m.value for m in enum))
+        _classes[result] = enum
+        return result
     if origin in _CONTAINERS:
         inner = tuple(type_of(a) for a in args)
         kind = _CONTAINERS[origin]

@@ -19,8 +19,13 @@ from .problems import report
 from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table, as_action
 
 RESERVED = frozenset(
-    {"state", "step", "initial", "ir", "Live", "Snapshot", "snapshot", "live", "values", "of_values", "arguments", "where", "scope", "fields"}
-)
+    {"state", "step", "initial", "ir", "Live", "Snapshot", "snapshot", "live", "values", "of_values", "arguments", "where", "scope",
+     "fields", "machine", "replace", "source"}
+)  # fmt: skip
+"""Names of the language itself: of machines, instances and messages."""
+
+HELPERS = frozenset({"frozenset", "set", "dict", "list", "tuple", "len", "max", "without"})
+"""Names that compiled steps call, and that an event's argument would hide from them."""
 
 
 def snake(name: str) -> str:

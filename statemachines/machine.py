@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from . import problems
 from .expressions import Expr, annotations_of, lift, type_of, wrap
+from .instances import frozen
 from .ir import Ir, Node, Scope, Type
 from .lower import RESERVED, lower
 from .table import Action, Guarded, Refuse, Rule, State, Table
 
 if TYPE_CHECKING:
-    from .compiler import Instance, Outcome
+    from .instances import Instance, Outcome
 
 
 class Argument:
@@ -58,7 +59,9 @@ class _Message:
         if values.keys() != self.arguments.keys():
             given, wanted = ", ".join(values) or "nothing", ", ".join(self.arguments) or "nothing"
             raise TypeError(f"{type(self).__name__} takes exactly {wanted}; got {given}")
-        self.__dict__.update({name: values[name] for name in self.arguments})
+        for name, type_ in self.arguments.items():
+            value = values[name]
+            self.__dict__[name] = value if isinstance(value, Expr) else frozen(type_, value)
 
     def values(self) -> tuple[Any, ...]:
         """The values in order of declaration."""
@@ -75,7 +78,7 @@ class _Message:
         return type(self) is type(other) and self._compared() == other._compared()  # pyright: ignore[reportAttributeAccessIssue]
 
     def __hash__(self) -> int:
-        return hash((type(self), *(tuple(v.items()) if isinstance(v, dict) else v for v in self._compared())))
+        return hash((type(self), *(frozenset(v.items()) if isinstance(v, dict) else v for v in self._compared())))
 
     def _compared(self) -> tuple[Any, ...]:
         return tuple(self.__dict__[n] for n, t in self.arguments.items() if t.kind != "note")
