@@ -1,0 +1,1 @@
+"""Made by `sluicegate generate`: proto files, their stubs, and one service module per machine."""
