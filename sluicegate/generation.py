@@ -79,7 +79,7 @@ def house(root: Path = ROOT) -> Files:
         raise GenerationError(f"{data} has no proto files: generate in a checkout of the project")
     names = ", ".join(hand_written)
     header = f"Made by `sluicegate generate` from {names}; change those, not this file."
-    texts |= {data / name: text for name, text in _stubs(hand_written, header).items()}
+    texts |= {wire / name: text for name, text in _stubs(hand_written, header).items()}
     stale = [
         p
         for p in sorted((*proof.glob("*.tla"), *wire.glob("*.p*"), *data.glob("*_pb2*.py*")))
