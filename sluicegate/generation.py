@@ -80,11 +80,7 @@ def house(root: Path = ROOT) -> Files:
     names = ", ".join(hand_written)
     header = f"Made by `sluicegate generate` from {names}; change those, not this file."
     texts |= {wire / name: text for name, text in _stubs(hand_written, header).items()}
-    stale = [
-        p
-        for p in sorted((*proof.glob("*.tla"), *wire.glob("*.p*"), *data.glob("*_pb2*.py*")))
-        if p not in texts
-    ]
+    stale = [p for p in sorted((*proof.glob("*.tla"), *wire.glob("*.p*"))) if p not in texts]
     return Files(texts, tuple(stale))
 
 

@@ -1,1 +1,1 @@
-"""The data plane: hand-written proto files and the stubs that `sluicegate generate` makes of them."""
+"""The data plane: hand-written proto files; their stubs stand with the generated ones."""
