@@ -1,0 +1,259 @@
+"""tla-checker, in this process: a wasm file from npm that wasmtime runs.
+
+Rules of this file:
+
+- Judges safety only: with properties in the configuration it refuses, since this version passes a
+  leads-to wrongly where a run ends or loops after its left side.
+- Bounds are always given: the checker's own default stops at depth 100.
+- Every named invariant must be in the checker's own answer before its verdict counts: a definition
+  that did not parse can vanish without a word.
+- A check runs in a thread of its own and is ended through wasmtime's epoch, at its time limit as at
+  an interrupt.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import tla_values
+from .dot import TLA_CHECKER, read_graph
+from .flatten import FlattenError, flatten
+from .model import DEADLOCK, CheckerMissing, CheckResult, Graph, Model, Step, Verdict
+
+NAME = "tla-checker"
+WASM = Path(__file__).parent / "npm" / "node_modules" / "tla-checker" / "tla_checker_bg.wasm"
+MAX_STATES = 2_000_000_000
+MAX_DEPTH = 1_000_000
+
+_VERDICTS: dict[str, Verdict] = {
+    "InvariantViolation": "violated",
+    "Deadlock": "violated",
+    "MaxStatesExceeded": "incomplete",
+    "MaxDepthExceeded": "incomplete",
+}
+
+
+class Interrupted(Exception):
+    """A call was ended at its time limit."""
+
+
+def check(
+    model: Model,
+    *,
+    max_states: int = MAX_STATES,
+    max_depth: int = MAX_DEPTH,
+    timeout: float = 600.0,
+    name_actions: bool = True,
+) -> CheckResult:
+    """Check the invariants of a model, and deadlock where its configuration asks for it.
+
+    `timeout` is in seconds. With `name_actions` a counterexample's steps are named, at the price of
+    one more call for each. Raises CheckerMissing where wasmtime or the wasm file is not there.
+    """
+    started = time.monotonic()
+
+    def result(verdict: Verdict, detail: str = "", distinct: int = 0, **found: Any) -> CheckResult:
+        seconds = time.monotonic() - started
+        return CheckResult(NAME, model.name, verdict, distinct, seconds, detail=detail, **found)
+
+    if model.config.properties:
+        return result("error", f"{NAME} judges safety only; give {', '.join(model.config.properties)} to TLC")
+    try:
+        source, session = flatten(model), _Session(timeout)
+        answer, names = session.check(source, model, max_states, max_depth)
+    except FlattenError as error:
+        return result("error", str(error))
+    except Interrupted:
+        return result("incomplete", f"stopped at its time limit of {timeout:g} s")
+    missing = [name for name in model.config.invariants if name not in names]
+    message = str(answer["error_message"] or "")
+    if answer["success"] and missing:
+        return result("error", f"invariants that did not reach the checker: {', '.join(missing)}")
+    distinct = int(answer["states_explored"])
+    if answer["success"]:
+        return result("ok", distinct=distinct)
+    verdict = _VERDICTS.get(answer["error_type"], "error")
+    if verdict != "violated":
+        return result(verdict, f"{answer['error_type']}: {message}".removeprefix(": "), distinct)
+    violated = DEADLOCK
+    if answer["error_type"] == "InvariantViolation":
+        violated = names[int(re.findall(r"\d+", message)[0])]
+    trace = _trace(answer["trace"] or ())
+    if name_actions:
+        trace = session.name_actions(source, model, trace)
+    return result(verdict, distinct=distinct, violated=violated, trace=trace)
+
+
+def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) -> Graph:
+    """The whole reached state graph. An action that the checker cannot tell is called like `next`.
+
+    Raises RuntimeError with the checker's words if the model cannot be explored to its end.
+    """
+    source, session = flatten(model.safety_only()), _Session(timeout)
+    options = {
+        "cfg_source": model.config.text(),
+        "max_states": max_states,
+        "max_depth": MAX_DEPTH,
+        "allow_deadlock": True,
+        "export_dot": True,
+        "dot_mode": "full",
+    }
+    answer = session.call("check_spec_with_options", source, json.dumps(options))
+    if not answer["success"]:
+        raise RuntimeError(f"{model.name}: {answer['error_type']}: {answer['error_message']}")
+    first = session.call("explore_init", source, model.config.text(), "{}")
+    initial = {
+        frozenset((name, tla_values.parse(text)) for name, text in state["display"].items())
+        for state in first["states"]
+    }
+    states, edges = read_graph(answer["dot"], TLA_CHECKER)
+    return Graph(frozenset(initial), frozenset(states.values()), frozenset(edges))
+
+
+@functools.cache
+def _compiled() -> bytes:
+    """The machine code of the wasm file; compiling takes a second or so, once a process."""
+    try:
+        import wasmtime
+    except ModuleNotFoundError as error:
+        raise CheckerMissing(
+            "tla-checker needs wasmtime, which is not installed: pip install 'sluicegate[check]'"
+        ) from error
+    if not WASM.is_file():
+        raise CheckerMissing(
+            f"tla-checker's wasm file is not at {WASM}: run 'npm ci' in {WASM.parents[2]}, or 'make setup'"
+        )
+    return bytes(wasmtime.Module.from_file(wasmtime.Engine(_settings()), str(WASM)).serialize())
+
+
+def _settings() -> Any:
+    import wasmtime
+
+    settings = wasmtime.Config()
+    settings.epoch_interruption = True
+    return settings
+
+
+class _Session:
+    """One instance of the wasm module, whose calls together may take `timeout` seconds."""
+
+    def __init__(self, timeout: float) -> None:
+        code = _compiled()
+        import wasmtime
+
+        self.deadline = time.monotonic() + timeout
+        self.engine = wasmtime.Engine(_settings())
+        self.store = wasmtime.Store(self.engine)
+        module = wasmtime.Module.deserialize(self.engine, code)
+        self.exports: Any = wasmtime.Instance(self.store, module, []).exports(self.store)
+
+    def call(self, function: str, *args: str | int | bool) -> Any:
+        """Call an exported function and parse its answer. Raises Interrupted at the deadline."""
+        import wasmtime
+
+        self.store.set_epoch_deadline(1)
+        outcome: list[str | BaseException] = []
+
+        def work() -> None:
+            try:
+                outcome.append(self._call(function, *args))
+            except BaseException as error:
+                outcome.append(error)
+
+        worker = threading.Thread(target=work, name=f"tla-checker {function}")
+        worker.start()
+        try:
+            worker.join(max(0.0, self.deadline - time.monotonic()))
+        finally:
+            late = worker.is_alive()
+            if late:
+                self.engine.increment_epoch()
+            worker.join()
+        answer = outcome[0]
+        if late and isinstance(answer, wasmtime.Trap):
+            raise Interrupted
+        if isinstance(answer, wasmtime.Trap):
+            return {"success": False, "ok": False, "error_type": "Trap", "error_message": str(answer),
+                    "error": str(answer), "states_explored": 0, "trace": None}  # fmt: skip
+        if isinstance(answer, BaseException):
+            raise answer
+        return json.loads(answer)
+
+    def _call(self, function: str, *args: str | int | bool) -> str:
+        store, wasm = self.store, self.exports
+        top = wasm["__wbindgen_add_to_stack_pointer"](store, -16)
+        flat: list[int] = []
+        for arg in args:
+            if isinstance(arg, str):
+                data = arg.encode()
+                at = wasm["__wbindgen_export"](store, len(data), 1)
+                wasm["memory"].write(store, data, at)
+                flat += [at, len(data)]
+            else:
+                flat.append(int(arg))
+        wasm[function](store, top, *flat)
+        pair = bytes(wasm["memory"].read(store, top, top + 8))
+        at, size = int.from_bytes(pair[:4], "little"), int.from_bytes(pair[4:], "little")
+        answer = bytes(wasm["memory"].read(store, at, at + size)).decode()
+        wasm["__wbindgen_add_to_stack_pointer"](store, 16)
+        wasm["__wbindgen_export3"](store, at, size, 1)
+        return answer
+
+    def check(self, source: str, model: Model, max_states: int, max_depth: int) -> tuple[Any, list[str]]:
+        """The checker's answer, and the invariants that it knows, in its own order."""
+        cfg = model.config.text()
+        first = self.call("explore_init", source, cfg, "{}")
+        if first.get("ok") and not first["states"]:
+            first = {"ok": False, "error": f"{model.config.spec or model.config.init} holds in no state"}
+        if not first.get("ok"):
+            answer = {"success": False, "error_type": "", "error_message": first["error"],
+                      "states_explored": 0, "trace": None}  # fmt: skip
+            return answer, []
+        state = json.dumps(first["states"][0]["json"])
+        told = self.call("explore_invariants", source, cfg, "{}", state)
+        names = [entry["name"] for entry in told.get("invariants", ())]
+        allow_deadlock = not model.config.check_deadlock
+        answer = self.call(
+            "check_spec_with_cfg", source, cfg, "{}", max_states, max_depth, allow_deadlock, False
+        )
+        return answer, names
+
+    def name_actions(self, source: str, model: Model, trace: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The trace with the name of the action that leads from each state to the next."""
+        if not trace:
+            return trace
+        cfg = model.config.text()
+        candidates = self.call("explore_init", source, cfg, "{}").get("states", ())
+        named: list[Step] = []
+        for step in trace:
+            for candidate in candidates:
+                if {n: tla_values.normal(t) for n, t in candidate["display"].items()} == step.state:
+                    break
+            else:
+                return trace
+            named.append(replace(step, action=candidate.get("action", "Init")))
+            after = self.call("explore_next", source, cfg, "{}", json.dumps(candidate["json"]))
+            candidates = [{**t["state"], "action": t["action"]} for t in after.get("transitions", ())]
+        return tuple(named)
+
+
+def _trace(texts: Sequence[str]) -> tuple[Step, ...]:
+    """A counterexample from the checker's text: `State n`, then a line for each variable."""
+    steps: list[Step] = []
+    state: dict[str, str] = {}
+    for line in "\n".join(texts).splitlines():
+        if re.fullmatch(r"State \d+", line):
+            state = {}
+            steps.append(Step("" if steps else "Init", state))
+        elif line.strip():
+            name, _, value = line.strip().partition(" = ")
+            state[name] = tla_values.normal(value)
+    return tuple(steps)
