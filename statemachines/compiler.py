@@ -289,3 +289,16 @@ _PARTS: dict[str, tuple[int, ...]] = {
 def _comparable(cell: Cell) -> tuple[Any, ...]:
     """What two cells must share to be one piece of code; the targets of stays do not matter."""
     return tuple(replace(b, target="" if b.kind != "go" else b.target, where="") for b in (*cell.branches, cell.otherwise))
+
+
+def predicate(machine: Any, name: str) -> Callable[[Any], bool]:
+    """The Bool expression that `machine` declares as `name`, as a function of a snapshot.
+
+    What the table tests has one definition, so that code around it asks the same question.
+    Raises TypeError if the expression is no Bool or reads an event.
+    """
+    node: Node = getattr(machine, name).node
+    if node.type.kind != "bool" or any(n.op == "arg" for n in node.walk()):
+        raise TypeError(f"{machine.__name__}.{name} is not a Bool over the fields alone")
+    writer = _Writer(machine.ir)
+    return eval(f"lambda m: {writer.expression(node, 'm')}", {**_NAMESPACE, **writer.records(machine)})
