@@ -75,9 +75,7 @@ def test_the_door_links_to_every_room() -> None:
 def run_bare(code: str) -> subprocess.CompletedProcess[str]:
     """Run code that begins with our package importable, in an interpreter without third-party packages."""
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from sluicegate import cli\n"
-    return subprocess.run(
-        [sys.executable, "-S", "-c", start + code], capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([sys.executable, "-S", "-c", start + code], capture_output=True, text=True, timeout=60)
 
 
 def test_the_core_and_the_command_line_need_no_extra() -> None:
@@ -94,9 +92,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     )
     done = run_bare(f"cli.__path__.append({str(tmp_path)!r}); sys.exit(cli.main(['needy']))")
     assert done.returncode == 2
-    assert done.stderr == (
-        "sluicegate: wasmtime is not installed; it comes with: pip install 'sluicegate[check]'\n"
-    )
+    assert done.stderr == ("sluicegate: wasmtime is not installed; it comes with: pip install 'sluicegate[check]'\n")
 
 
 def test_every_pinned_requirement_agrees_with_the_constraints() -> None:
@@ -134,9 +130,7 @@ def test_the_wheel_carries_every_room_and_the_checker(tmp_path: Path) -> None:
         elif origin.exists():
             copy.write_bytes(origin.read_bytes())
     pip_wheel = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), "."]
-    built = subprocess.run(
-        [sys.executable, *pip_wheel], cwd=source, capture_output=True, text=True, timeout=100
-    )
+    built = subprocess.run([sys.executable, *pip_wheel], cwd=source, capture_output=True, text=True, timeout=100)
     assert built.returncode == 0, built.stderr
     [wheel] = tmp_path.glob("*.whl")
     inside = set(zipfile.ZipFile(wheel).namelist())

@@ -18,9 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:CLASS",
         help="machines of your own; without, those of this project",
     )
-    parser.add_argument(
-        "--out", type=Path, help="folder of the files of your own machines, a package of yours"
-    )
+    parser.add_argument("--out", type=Path, help="folder of the files of your own machines, a package of yours")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
 
 

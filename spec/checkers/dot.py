@@ -24,9 +24,7 @@ TLC = Dialect(re.compile(r"(?:/\\ )?(\w+) = (.*)"))
 TLA_CHECKER = Dialect(re.compile(r"(\w+)=(.*)"))
 
 
-def read_graph(
-    text: str, dialect: Dialect
-) -> tuple[dict[str, GraphState], set[tuple[GraphState, str, GraphState]]]:
+def read_graph(text: str, dialect: Dialect) -> tuple[dict[str, GraphState], set[tuple[GraphState, str, GraphState]]]:
     """States by their node's name, and edges. Raises ValueError for an edge to an unknown node."""
     states: dict[str, GraphState] = {}
     named: list[tuple[str, str, str]] = []

@@ -58,9 +58,7 @@ def _collect(
     footer = _FOOTER.search(body)
     body = body[: footer.start()] if footer else body
     if used := _INSTANCE.search(body):
-        raise FlattenError(
-            f"module {name}: INSTANCE {used[1]} cannot be inlined; use TLC alone"
-        )
+        raise FlattenError(f"module {name}: INSTANCE {used[1]} cannot be inlined; use TLC alone")
     for names in EXTENDS.findall(body):
         for extended in (n.strip() for n in names.split(",")):
             if extended in STANDARD_MODULES:

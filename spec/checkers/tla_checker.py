@@ -221,9 +221,7 @@ class _Session:
         told = self.call("explore_invariants", source, cfg, "{}", state)
         names = [entry["name"] for entry in told.get("invariants", ())]
         allow_deadlock = not model.config.check_deadlock
-        answer = self.call(
-            "check_spec_with_cfg", source, cfg, "{}", max_states, max_depth, allow_deadlock, False
-        )
+        answer = self.call("check_spec_with_cfg", source, cfg, "{}", max_states, max_depth, allow_deadlock, False)
         return answer, names
 
     def name_actions(self, source: str, model: Model, trace: tuple[Step, ...]) -> tuple[Step, ...]:
