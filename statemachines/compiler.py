@@ -24,7 +24,7 @@ from .ir import Branch, Cell, Event, Ir, Node, Type
 from .lower import HELPERS, snake
 from .operators import OPERATORS
 
-__all__ = ["Outcome", "compile_machine", "guards"]
+__all__ = ["Outcome", "compile_machine", "guards", "predicate"]
 
 
 def _without(mapping: dict[Any, Any], key: Any) -> dict[Any, Any]:
@@ -301,4 +301,4 @@ def predicate(machine: Any, name: str) -> Callable[[Any], bool]:
     if node.type.kind != "bool" or any(n.op == "arg" for n in node.walk()):
         raise TypeError(f"{machine.__name__}.{name} is not a Bool over the fields alone")
     writer = _Writer(machine.ir)
-    return eval(f"lambda m: {writer.expression(node, 'm')}", {**_NAMESPACE, **writer.records(machine)})
+    return eval(f"lambda _m: bool({writer.expression(node)})", writer.namespace())
