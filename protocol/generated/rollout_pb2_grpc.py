@@ -45,14 +45,20 @@ class RolloutStub:
                 request_serializer=sluicegate_dot_v1_dot_rollout__pb2.AbortRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.AbortAnswer.FromString,
                 _registered_method=True)
+        self.Stage = channel.unary_unary(
+                '/sluicegate.v1.Rollout/Stage',
+                request_serializer=sluicegate_dot_v1_dot_rollout__pb2.StageRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.StageAnswer.FromString,
+                _registered_method=True)
 
 
 class RolloutServicer:
     """Missing associated documentation comment in .proto file."""
 
     def Generate(self, request, context):
-        """Admit, generate, settle. Refusals are FAILED_PRECONDITION with an ErrorInfo, as on the control plane;
-        cancelling the call aborts the request.
+        """Admit, generate, settle. The first chunk says what the request was admitted to, before anything runs.
+        Refusals are as on the control plane, with an ErrorInfo whose `retry` says whether to come again;
+        nothing of a refused request has reached the engine. Cancelling the call aborts the request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -60,6 +66,13 @@ class RolloutServicer:
 
     def Abort(self, request, context):
         """Abort a request by its id, whatever became of the call that made it. Repeats change nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Stage(self, request, context):
+        """Receive and verify a version beside the one that is served, so that an install only has to commit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -77,6 +90,11 @@ def add_RolloutServicer_to_server(servicer, server):
                     servicer.Abort,
                     request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.AbortRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_rollout__pb2.AbortAnswer.SerializeToString,
+            ),
+            'Stage': grpc.unary_unary_rpc_method_handler(
+                    servicer.Stage,
+                    request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.StageRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_rollout__pb2.StageAnswer.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -133,6 +151,33 @@ class Rollout:
             '/sluicegate.v1.Rollout/Abort',
             sluicegate_dot_v1_dot_rollout__pb2.AbortRequest.SerializeToString,
             sluicegate_dot_v1_dot_rollout__pb2.AbortAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Stage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Rollout/Stage',
+            sluicegate_dot_v1_dot_rollout__pb2.StageRequest.SerializeToString,
+            sluicegate_dot_v1_dot_rollout__pb2.StageAnswer.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,23 +25,27 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csluicegate/v1/training.proto\x12\rsluicegate.v1\"|\n\x06Sample\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x11\n\ttoken_ids\x18\x03 \x03(\r\x12\x0f\n\x07trained\x18\x04 \x01(\x0c\x12\x11\n\tlog_probs\x18\x05 \x03(\x02\x12\x10\n\x08versions\x18\x06 \x03(\x04\x12\x0e\n\x06reward\x18\x07 \x01(\x02\"C\n\x0bStepRequest\x12\x0c\n\x04step\x18\x01 \x01(\x04\x12&\n\x07samples\x18\x02 \x03(\x0b\x32\x15.sluicegate.v1.Sample\"\x83\x01\n\nStepAnswer\x12\x0c\n\x04step\x18\x01 \x01(\x04\x12\x37\n\x07metrics\x18\x02 \x03(\x0b\x32&.sluicegate.v1.StepAnswer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x32L\n\x0bTrainerData\x12=\n\x04Step\x12\x1a.sluicegate.v1.StepRequest\x1a\x19.sluicegate.v1.StepAnswerb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csluicegate/v1/training.proto\x12\rsluicegate.v1\"D\n\x05\x41rray\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x64type\x18\x02 \x01(\t\x12\r\n\x05shape\x18\x03 \x03(\x04\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\"D\n\rSubmitRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12$\n\x06\x61rrays\x18\x02 \x03(\x0b\x32\x14.sluicegate.v1.Array\"4\n\x0cSubmitAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x15\n\rwaiting_bytes\x18\x02 \x01(\x04\"\x1e\n\rResultRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\"\x96\x01\n\x0cResultAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x04\x12\x39\n\x07metrics\x18\x03 \x03(\x0b\x32(.sluicegate.v1.ResultAnswer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x32\x97\x01\n\x0bTrainerData\x12\x43\n\x06Submit\x12\x1c.sluicegate.v1.SubmitRequest\x1a\x1b.sluicegate.v1.SubmitAnswer\x12\x43\n\x06Result\x12\x1c.sluicegate.v1.ResultRequest\x1a\x1b.sluicegate.v1.ResultAnswerb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sluicegate.v1.training_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STEPANSWER_METRICSENTRY']._loaded_options = None
-  _globals['_STEPANSWER_METRICSENTRY']._serialized_options = b'8\001'
-  _globals['_SAMPLE']._serialized_start=47
-  _globals['_SAMPLE']._serialized_end=171
-  _globals['_STEPREQUEST']._serialized_start=173
-  _globals['_STEPREQUEST']._serialized_end=240
-  _globals['_STEPANSWER']._serialized_start=243
-  _globals['_STEPANSWER']._serialized_end=374
-  _globals['_STEPANSWER_METRICSENTRY']._serialized_start=328
-  _globals['_STEPANSWER_METRICSENTRY']._serialized_end=374
-  _globals['_TRAINERDATA']._serialized_start=376
-  _globals['_TRAINERDATA']._serialized_end=452
+  _globals['_RESULTANSWER_METRICSENTRY']._loaded_options = None
+  _globals['_RESULTANSWER_METRICSENTRY']._serialized_options = b'8\001'
+  _globals['_ARRAY']._serialized_start=47
+  _globals['_ARRAY']._serialized_end=115
+  _globals['_SUBMITREQUEST']._serialized_start=117
+  _globals['_SUBMITREQUEST']._serialized_end=185
+  _globals['_SUBMITANSWER']._serialized_start=187
+  _globals['_SUBMITANSWER']._serialized_end=239
+  _globals['_RESULTREQUEST']._serialized_start=241
+  _globals['_RESULTREQUEST']._serialized_end=271
+  _globals['_RESULTANSWER']._serialized_start=274
+  _globals['_RESULTANSWER']._serialized_end=424
+  _globals['_RESULTANSWER_METRICSENTRY']._serialized_start=378
+  _globals['_RESULTANSWER_METRICSENTRY']._serialized_end=424
+  _globals['_TRAINERDATA']._serialized_start=427
+  _globals['_TRAINERDATA']._serialized_end=578
 # @@protoc_insertion_point(module_scope)

@@ -7,34 +7,42 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class Sample(_message.Message):
-    __slots__ = ("id", "group", "token_ids", "trained", "log_probs", "versions", "reward")
-    ID_FIELD_NUMBER: _ClassVar[int]
-    GROUP_FIELD_NUMBER: _ClassVar[int]
-    TOKEN_IDS_FIELD_NUMBER: _ClassVar[int]
-    TRAINED_FIELD_NUMBER: _ClassVar[int]
-    LOG_PROBS_FIELD_NUMBER: _ClassVar[int]
-    VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    id: str
-    group: str
-    token_ids: _containers.RepeatedScalarFieldContainer[int]
-    trained: bytes
-    log_probs: _containers.RepeatedScalarFieldContainer[float]
-    versions: _containers.RepeatedScalarFieldContainer[int]
-    reward: float
-    def __init__(self, id: _Optional[str] = ..., group: _Optional[str] = ..., token_ids: _Optional[_Iterable[int]] = ..., trained: _Optional[bytes] = ..., log_probs: _Optional[_Iterable[float]] = ..., versions: _Optional[_Iterable[int]] = ..., reward: _Optional[float] = ...) -> None: ...
+class Array(_message.Message):
+    __slots__ = ("name", "dtype", "shape", "content")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    dtype: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    content: bytes
+    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., content: _Optional[bytes] = ...) -> None: ...
 
-class StepRequest(_message.Message):
-    __slots__ = ("step", "samples")
-    STEP_FIELD_NUMBER: _ClassVar[int]
-    SAMPLES_FIELD_NUMBER: _ClassVar[int]
-    step: int
-    samples: _containers.RepeatedCompositeFieldContainer[Sample]
-    def __init__(self, step: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[Sample, _Mapping]]] = ...) -> None: ...
+class SubmitRequest(_message.Message):
+    __slots__ = ("batch", "arrays")
+    BATCH_FIELD_NUMBER: _ClassVar[int]
+    ARRAYS_FIELD_NUMBER: _ClassVar[int]
+    batch: str
+    arrays: _containers.RepeatedCompositeFieldContainer[Array]
+    def __init__(self, batch: _Optional[str] = ..., arrays: _Optional[_Iterable[_Union[Array, _Mapping]]] = ...) -> None: ...
 
-class StepAnswer(_message.Message):
-    __slots__ = ("step", "metrics")
+class SubmitAnswer(_message.Message):
+    __slots__ = ("batch", "waiting_bytes")
+    BATCH_FIELD_NUMBER: _ClassVar[int]
+    WAITING_BYTES_FIELD_NUMBER: _ClassVar[int]
+    batch: str
+    waiting_bytes: int
+    def __init__(self, batch: _Optional[str] = ..., waiting_bytes: _Optional[int] = ...) -> None: ...
+
+class ResultRequest(_message.Message):
+    __slots__ = ("batch",)
+    BATCH_FIELD_NUMBER: _ClassVar[int]
+    batch: str
+    def __init__(self, batch: _Optional[str] = ...) -> None: ...
+
+class ResultAnswer(_message.Message):
+    __slots__ = ("batch", "step", "metrics")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -42,8 +50,10 @@ class StepAnswer(_message.Message):
         key: str
         value: float
         def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    BATCH_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
+    batch: str
     step: int
     metrics: _containers.ScalarMap[str, float]
-    def __init__(self, step: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    def __init__(self, batch: _Optional[str] = ..., step: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ...) -> None: ...

@@ -35,18 +35,30 @@ class TrainerDataStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Step = channel.unary_unary(
-                '/sluicegate.v1.TrainerData/Step',
-                request_serializer=sluicegate_dot_v1_dot_training__pb2.StepRequest.SerializeToString,
-                response_deserializer=sluicegate_dot_v1_dot_training__pb2.StepAnswer.FromString,
+        self.Submit = channel.unary_unary(
+                '/sluicegate.v1.TrainerData/Submit',
+                request_serializer=sluicegate_dot_v1_dot_training__pb2.SubmitRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_training__pb2.SubmitAnswer.FromString,
+                _registered_method=True)
+        self.Result = channel.unary_unary(
+                '/sluicegate.v1.TrainerData/Result',
+                request_serializer=sluicegate_dot_v1_dot_training__pb2.ResultRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_training__pb2.ResultAnswer.FromString,
                 _registered_method=True)
 
 
 class TrainerDataServicer:
     """Missing associated documentation comment in .proto file."""
 
-    def Step(self, request, context):
-        """Take one optimiser step. A repeat of a step's number is answered with the same figures.
+    def Submit(self, request, context):
+        """Hand a batch over. The same batch again changes nothing; its id is not used for another one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Result(self, request, context):
+        """The figures of the step on a batch; refused, to be asked again, while it has not been trained on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -55,10 +67,15 @@ class TrainerDataServicer:
 
 def add_TrainerDataServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Step': grpc.unary_unary_rpc_method_handler(
-                    servicer.Step,
-                    request_deserializer=sluicegate_dot_v1_dot_training__pb2.StepRequest.FromString,
-                    response_serializer=sluicegate_dot_v1_dot_training__pb2.StepAnswer.SerializeToString,
+            'Submit': grpc.unary_unary_rpc_method_handler(
+                    servicer.Submit,
+                    request_deserializer=sluicegate_dot_v1_dot_training__pb2.SubmitRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_training__pb2.SubmitAnswer.SerializeToString,
+            ),
+            'Result': grpc.unary_unary_rpc_method_handler(
+                    servicer.Result,
+                    request_deserializer=sluicegate_dot_v1_dot_training__pb2.ResultRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_training__pb2.ResultAnswer.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -72,7 +89,7 @@ class TrainerData:
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
-    def Step(request,
+    def Submit(request,
             target,
             options=(),
             channel_credentials=None,
@@ -85,9 +102,36 @@ class TrainerData:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/sluicegate.v1.TrainerData/Step',
-            sluicegate_dot_v1_dot_training__pb2.StepRequest.SerializeToString,
-            sluicegate_dot_v1_dot_training__pb2.StepAnswer.FromString,
+            '/sluicegate.v1.TrainerData/Submit',
+            sluicegate_dot_v1_dot_training__pb2.SubmitRequest.SerializeToString,
+            sluicegate_dot_v1_dot_training__pb2.SubmitAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Result(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.TrainerData/Result',
+            sluicegate_dot_v1_dot_training__pb2.ResultRequest.SerializeToString,
+            sluicegate_dot_v1_dot_training__pb2.ResultAnswer.FromString,
             options,
             channel_credentials,
             insecure,
