@@ -1,0 +1,42 @@
+"""A request's output as an asynchronous iterator, for callers that need no more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from .base import Engine, Finish, Request, Token
+
+
+class StreamSink:
+    """A sink that queues what comes; freezes are invisible but for the pause."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[Token | Finish] = asyncio.Queue()
+
+    def tokens(self, tokens: Sequence[Token]) -> None:
+        for token in tokens:
+            self.queue.put_nowait(token)
+
+    def suspended(self, epoch: int) -> None:
+        del epoch
+
+    def continued(self, epoch: int) -> None:
+        del epoch
+
+    def finished(self, finish: Finish) -> None:
+        self.queue.put_nowait(finish)
+
+
+async def stream(engine: Engine, request: Request) -> AsyncIterator[Token | Finish]:
+    """The tokens of `request`, then its Finish. Leaving the iterator early aborts the request."""
+    sink = StreamSink()
+    engine.generate(request, sink)
+    item: Token | Finish | None = None
+    try:
+        while not isinstance(item, Finish):
+            item = await sink.queue.get()
+            yield item
+    finally:
+        if not isinstance(item, Finish):
+            await engine.abort(request.request_id)
