@@ -1,0 +1,243 @@
+"""The actions of the Sync machine: each output, carried out on the members at the same time.
+
+Rules of this file:
+
+- The table decides what comes next; here a member's answer becomes its event, and nothing else.
+- A member that fails, refuses or does not answer in time is dropped, with its reason.
+- Every wait is bounded by the operation's deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...protocol.client import CallError, Refused
+from ...protocol.host import MachineHost
+from ...statemachines.sorts import Mode
+from ...statemachines.sync import Sync
+from ..weights import ManifestStore
+from .converge import is_drained, is_verified
+from .member import Member, MemberError
+from .register import Register
+
+INSTANCE = "sync"
+"""The name of a controller's one instance of Sync."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSettings:
+    """How an operation runs. `deadline` and `takeover` in seconds.
+
+    The gates' window is their sum: a gate may stay closed for an operation and for a new controller
+    to take it over.
+    """
+
+    mode: Mode = Mode.KEEP
+    minimum: int = 1
+    deadline: float = 20.0
+    takeover: float = 10.0
+    call: float = 5.0
+
+    @property
+    def window_ms(self) -> int:
+        return int(1000 * (self.deadline + self.takeover))
+
+
+async def nothing() -> None:
+    """What an operation that lends no device trains meanwhile."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """What is told of one operation; `marks` in seconds since its begin.
+
+    `train` runs while the devices are lent; `allowed` is the deadline in seconds, begun anew by `extend`.
+    """
+
+    epoch: int
+    version: int
+    members: tuple[str, ...]
+    allowed: float
+    began: float = field(default_factory=time.monotonic)
+    marks: dict[str, float] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
+    declined: dict[str, str] = field(default_factory=dict)
+    train: Callable[[], Awaitable[None]] = nothing
+    outcome: str = ""
+    until: float = 0.0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.extend()
+
+    def extend(self) -> None:
+        """Begin the deadline anew."""
+        self.until = time.monotonic() + self.allowed
+
+    def mark(self, phase: str) -> None:
+        self.marks[phase] = time.monotonic() - self.began
+
+    def end(self, outcome: str) -> None:
+        self.outcome = outcome
+        self.mark("end")
+        self.done.set()
+
+
+class SyncActions:
+    """Carries out what Sync emits; `members` gives the present members by replica."""
+
+    def __init__(
+        self, settings: SyncSettings, register: Register, manifests: ManifestStore, members: Callable[[str], Member]
+    ) -> None:
+        self.settings, self._register, self._manifests, self._members = settings, register, manifests, members
+        self.host: MachineHost
+        self.operation: Operation
+
+    # -- outputs of the machine ------------------------------------------------------------------
+
+    async def send_seal(self, instance: str, epoch: int, members: frozenset[str], mode: Mode) -> None:
+        async def seal(member: Member) -> None:
+            await member.seal(epoch, mode, self.settings.window_ms)
+            self._step(Sync.Sealed(replica=member.replica))
+
+        await self._each(members, seal)
+        self.operation.mark("sealed")
+
+    async def send_drain(self, instance: str, epoch: int, members: frozenset[str]) -> None:
+        async def drain(member: Member) -> None:
+            await member.drain(epoch)
+            gate = await member.until(
+                lambda g, n: g.epoch != epoch or g.state != "DRAINING" or is_drained(g), self._left()
+            )
+            self._require(gate, epoch, "DRAINING")
+            self._step(Sync.Drained(replica=member.replica))
+
+        await self._each(members, drain)
+        self.operation.mark("drained")
+
+    async def send_lend(self, instance: str, epoch: int, members: frozenset[str]) -> None:
+        lent: dict[str, str] = {}
+
+        async def lend(member: Member) -> None:
+            lent[member.replica] = await member.lend(epoch)
+
+        await self._each(members, lend)
+        self.operation.mark("lent")
+        async with asyncio.TaskGroup() as group:
+            renewing = group.create_task(self._renew(epoch, frozenset(lent)))
+            await self.operation.train()
+            renewing.cancel()
+        self.operation.extend()
+
+        async def take_back(member: Member) -> None:
+            await member.returned(epoch, lent[member.replica])
+
+        await self._each(lent, take_back)
+        self._step(Sync.Trained())
+
+    async def _renew(self, epoch: int, members: frozenset[str]) -> None:
+        """Give the gates a new window three times in each, until cancelled."""
+        while True:
+            await asyncio.sleep(self.settings.window_ms / 3000)
+            self.operation.extend()
+            await self._each(members, lambda member: member.renew(epoch, self.settings.window_ms))
+
+    async def send_install(self, instance: str, epoch: int, members: frozenset[str], version: int) -> None:
+        manifest = self._manifests.get(version)
+
+        async def install(member: Member) -> None:
+            gate = (await member.gate.get()).snapshot
+            try:
+                await member.install(epoch, version, manifest.rank_digests(sorted(gate.ranks)))
+            except Refused as refusal:
+                self.operation.declined[member.replica] = str(refusal)
+                self._step(Sync.Declined(replica=member.replica))
+                return
+            # A gate that its deadline reopened at the version counts as installed.
+            gate = await member.until(
+                lambda g, n: g.epoch != epoch or g.state != "INSTALLING" or is_verified(g), self._left()
+            )
+            if not (gate.epoch == epoch and gate.version == version and gate.state in ("INSTALLING", "REOPENED")):
+                raise MemberError(f"{member.incarnation} did not install {version}: its gate is {gate.state}")
+            self._step(Sync.Installed(replica=member.replica))
+
+        await self._each(members, install)
+        self.operation.mark("installed")
+
+    async def record(self, instance: str, version: int) -> None:
+        stands = self._register.publish(version, self.host.live(INSTANCE).term)
+        self.operation.mark("recorded")
+        self._step(Sync.Recorded() if stands else Sync.Overruled())
+        if not stands:
+            self.operation.end("overruled")
+
+    async def send_reopen(self, instance: str, epoch: int, members: frozenset[str]) -> None:
+        async def reopen(member: Member) -> None:
+            await member.reopen(epoch)
+            await member.close_gate(epoch, self._left())
+            self._step(Sync.Closed(replica=member.replica))
+
+        await self._each(members, reopen)
+
+    async def send_resume(self, instance: str, epoch: int, members: frozenset[str]) -> None:
+        published = self._register.published
+
+        async def resume(member: Member) -> None:
+            if published is None:
+                raise MemberError(f"{member.incarnation} has no published version to go back to")
+            manifest = self._manifests.get(published)
+            gate = (await member.gate.get()).snapshot
+            await member.converge(
+                published, epoch, manifest.rank_digests(sorted(gate.ranks)), mode=self.settings.mode,
+                window_ms=self.settings.window_ms, within=self._left(), is_durable=self._is_durable,
+            )  # fmt: skip
+            self._step(Sync.Closed(replica=member.replica))
+
+        await self._each(members, resume)
+
+    async def announce(self, instance: str, version: int) -> None:
+        self.operation.end("published")
+
+    async def report(self, instance: str, epoch: int) -> None:
+        self.operation.end("rolled back")
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    async def _each(self, members: Iterable[str], do: Callable[[Member], Awaitable[object]]) -> None:
+        """`do` for all members at the same time; who fails is dropped."""
+
+        async def one(replica: str) -> None:
+            try:
+                async with asyncio.timeout(self._left()):
+                    await do(self._members(replica))
+            except TimeoutError:
+                self._drop(replica, f"no answer within the operation's {self.settings.deadline:g} s")
+            except (CallError, MemberError) as error:
+                self._drop(replica, str(error))
+
+        async with asyncio.TaskGroup() as group:
+            for replica in sorted(members):
+                group.create_task(one(replica))
+
+    def _drop(self, replica: str, why: str) -> None:
+        self.operation.dropped[replica] = why
+        self._step(Sync.Drop(replica=replica, why=why))
+
+    def _step(self, event: Any) -> None:
+        self.host.step(INSTANCE, event, cause=f"{self.host.live(INSTANCE).term}.{self.operation.epoch}")
+
+    def _left(self) -> float:
+        """Seconds left of the operation; a little even when it is over, so that ends can be told."""
+        return max(0.5, self.operation.until - time.monotonic())
+
+    def _is_durable(self, version: int) -> bool:
+        return version in self._manifests.versions()
+
+    @staticmethod
+    def _require(gate: Any, epoch: int, state: str) -> None:
+        if gate.epoch != epoch or gate.state != state:
+            raise MemberError(f"its gate is {gate.state} in epoch {gate.epoch}, not {state} in {epoch}")

@@ -1,0 +1,298 @@
+"""Sessions and their turns: binding, generation through the bound replica, and what became of a lease.
+
+Rules of this file:
+
+- The Session machine says what may happen; this file carries requests and reports what happened.
+- A session is bound only while no operation runs, to the least loaded replica at the published version.
+- A lease is out of the session only when its end is known: its replica has settled or lost it, or the
+  replica's process has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+from grpc import aio
+
+from ...protocol.client import CallError, dial
+from ...protocol.data import rollout_pb2, rollout_pb2_grpc
+from ...protocol.generated.gate_service import GATE
+from ...protocol.generated.lease_service import LeaseClient
+from ...protocol.generated.session_service import SESSION
+from ...protocol.host import MachineHost, Observer
+from ...protocol.refusals import Detail, detail
+from ...protocol.store import Store
+from ...statemachines.compiler import Outcome
+from ...statemachines.session import Rebinding, Session
+from ..controller.controller import Controller
+from ..controller.member import Member
+from .sampling import Sampling
+
+FINISH = rollout_pb2.FinishReason
+ASK_AGAIN_S = 0.2
+"""Pause between two questions about a lease whose stream broke."""
+
+
+class SessionClosed(Exception):
+    """The session takes no turn: it is finished, retired or lost; `reason` says which."""
+
+    def __init__(self, session: str, outcome: Outcome) -> None:
+        super().__init__(f"session {session}: {outcome.text}")
+        self.reason, self.retry = outcome.reason, outcome.retry
+
+
+class TurnRefused(Exception):
+    """The replica refused the request; with `retry` it may be sent again, under a new lease."""
+
+    def __init__(self, session: str, found: Detail, text: str) -> None:
+        super().__init__(f"session {session}: {text}")
+        self.reason, self.retry = found.reason.lower(), found.retry
+
+
+class TurnLost(Exception):
+    """The turn's outcome is unknown or it failed: its tokens are not to be used."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One completed turn: tokens with their log-probabilities and versions, in order."""
+
+    lease: str
+    prompt_ids: list[int]
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    reason: str = ""
+
+
+class SessionActions:
+    """What the Session machine asks for. The router settles what was not sent when its call ends."""
+
+    def __init__(self, traces: dict[str, list[Turn]]) -> None:
+        self._traces = traces
+
+    async def settle_not_sent(self, instance: str, leases: frozenset[str]) -> None:
+        """The call that asked for the lease ends it, as refused, when it sees the session's state."""
+
+    async def free_trace(self, instance: str) -> None:
+        self._traces.pop(instance, None)
+
+
+class Router:
+    """Runs the turns of sessions over the replicas of `controller`. Use as `async with`.
+
+    `patience` is how long a turn may wait for a replica to be bound to, and `call` how long a
+    generation may take, in seconds.
+    """
+
+    def __init__(
+        self, controller: Controller, *, incarnation: str, store: Store, observer: Observer | None,
+        patience: float = 60.0, call: float = 120.0,
+    ) -> None:  # fmt: skip
+        self._controller, self._patience, self._call = controller, patience, call
+        self.traces: dict[str, list[Turn]] = {}
+        self.sessions = MachineHost(
+            SESSION, SessionActions(self.traces), incarnation=incarnation, store=store, observer=observer
+        )
+        self._channels: dict[str, aio.Channel] = {}
+        self._bound: Counter[str] = Counter()
+        self._numbers: dict[str, itertools.count[int]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self.sessions.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.sessions.__aexit__(kind, error, trace)
+        finally:
+            for channel in self._channels.values():
+                await channel.close()
+
+    # -- the life of a session -------------------------------------------------------------------
+
+    def open(self, session: str, policy: Rebinding = Rebinding.NEVER) -> None:
+        """A new session. Raises ValueError if the id was used."""
+        if session in self._numbers:
+            raise ValueError(f"session {session} was opened before: take a new id")
+        self.sessions.create(session, policy=policy)
+        self._numbers[session] = itertools.count(1)
+        self.traces[session] = []
+
+    async def finish(self, session: str) -> None:
+        """The conversation is complete. Raises SessionClosed if it cannot be."""
+        await self._durably(session, Session.Finish())
+
+    async def take(self, session: str, consumer: str) -> list[Turn]:
+        """Begin to read the trace as `consumer`. Raises SessionClosed."""
+        await self._durably(session, Session.Take(consumer=consumer))
+        return self.traces[session]
+
+    async def release(self, session: str, consumer: str) -> None:
+        """The trace was read: the session retires. Raises SessionClosed."""
+        await self._durably(session, Session.Release(consumer=consumer))
+        self._forget(session)
+
+    async def retire(self, session: str) -> None:
+        """End the session, whatever it was doing. Raises SessionClosed while its trace is read."""
+        await self._durably(session, Session.Retire())
+        self._forget(session)
+
+    def lose(self, incarnation: str) -> list[str]:
+        """An incarnation has ended: the sessions that were bound to it are lost; their ids."""
+        lost = []
+        for session in self.sessions.instances():
+            outcome = self.sessions.step(session, Session.Lose(incarnation=incarnation), cause=incarnation)
+            if outcome.kind == "go":
+                lost.append(session)
+        return lost
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    async def turn(self, session: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> Turn:
+        """One generation of the session; waits at a closed gate, again and again within the bounds.
+
+        Raises SessionClosed, TurnRefused (not to be retried), TurnLost.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._call
+        while True:
+            lease = f"{session}.{next(self._numbers[session])}"
+            begun = self.sessions.step(session, Session.BeginTurn(lease=lease), cause=lease)
+            if begun.refused:
+                raise SessionClosed(session, begun)
+            try:
+                turn = await self._generate(session, lease, prompt_ids, sampling, seed, until - loop.time())
+                self.traces[session].append(turn)
+                return turn
+            except TurnRefused as refusal:
+                if not refusal.retry or loop.time() >= until:
+                    raise
+            finally:
+                self.sessions.step(session, Session.EndTurn(lease=lease), cause=lease)
+            await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _generate(
+        self, session: str, lease: str, prompt_ids: list[int], sampling: Sampling, seed: int, within: float
+    ) -> Turn:
+        live = self.sessions.live(session)
+        binding = live.state == "BINDING"
+        member = await self._choose(session) if binding else self._bound_member(session, live)
+        request = rollout_pb2.GenerateRequest(
+            request_id=lease, session=session, incarnation=member.incarnation, prompt_token_ids=prompt_ids, hold=within,
+            sampling=rollout_pb2.SamplingParams(
+                max_tokens=sampling.max_new_tokens, temperature=sampling.temperature, top_p=sampling.top_p, seed=seed,
+                stop_token_ids=sampling.stop_ids,
+            ),
+        )  # fmt: skip
+        turn = Turn(lease, list(prompt_ids))
+        if binding:
+            # A gate that its deadline reopened may serve a version that is not published: not for binding.
+            if self._controller.published is not None:
+                request.version = self._controller.published
+            self._bound[member.incarnation] += 1
+        try:
+            async for chunk in self._stream(member, request, within):
+                if chunk.lease:
+                    if binding:
+                        bound = Session.Bound(replica=member.replica, incarnation=chunk.incarnation)
+                        self.sessions.step(session, bound, cause=lease)
+                elif chunk.finish_reason:
+                    return self._ended(session, turn, chunk)
+                else:
+                    turn.ids.extend(chunk.token_ids)
+                    turn.logprobs.extend(chunk.log_probs)
+                    turn.versions.extend(s.version for s in chunk.spans for _ in range(s.count))
+        except aio.AioRpcError as error:
+            found = detail(error, GATE.reply)
+            if found is not None:
+                raise TurnRefused(session, found, error.details() or found.reason) from error
+            await self._until_known(member, lease)
+            raise TurnLost(f"session {session}, lease {lease}: the stream broke ({error.code().name})") from error
+        finally:
+            if binding and live.state == "BINDING":
+                self._bound[member.incarnation] -= 1
+        await self._until_known(member, lease)
+        raise TurnLost(f"session {session}, lease {lease}: the stream ended without an end")
+
+    def _ended(self, session: str, turn: Turn, chunk: rollout_pb2.GenerateChunk) -> Turn:
+        turn.reason = FINISH.Name(chunk.finish_reason).removeprefix("FINISH_REASON_").lower()
+        if turn.reason not in ("stop", "length"):
+            raise TurnLost(f"session {session}, lease {turn.lease}: {turn.reason} ({chunk.text})")
+        if not len(turn.ids) == len(turn.logprobs) == len(turn.versions):
+            raise TurnLost(f"session {session}, lease {turn.lease}: tokens and their labels do not match")
+        return turn
+
+    async def _stream(
+        self, member: Member, request: rollout_pb2.GenerateRequest, within: float
+    ) -> AsyncIterator[rollout_pb2.GenerateChunk]:
+        channel = self._channels.get(member.incarnation)
+        if channel is None:
+            channel = self._channels[member.incarnation] = dial(member.data)
+        call = rollout_pb2_grpc.RolloutStub(channel).Generate(request, timeout=max(0.1, within))
+        try:
+            async for chunk in call:
+                yield chunk
+        finally:
+            call.cancel()
+
+    # -- replicas --------------------------------------------------------------------------------
+
+    async def _choose(self, session: str) -> Member:
+        """The least loaded replica at the published version, while no operation runs."""
+        controller = self._controller
+
+        def is_ready() -> bool:
+            return controller.is_idle and bool(controller.serving())
+
+        if not await controller.changed.until(is_ready, self._patience):
+            text = f"no replica at the published version within {self._patience:g} s"
+            raise TurnRefused(session, Detail("NO_REPLICA", "BINDING", False, False, None), text)
+        return min(controller.serving(), key=lambda m: (self._bound[m.incarnation], m.replica))
+
+    def _bound_member(self, session: str, live: Any) -> Member:
+        member = self._controller.members.get(live.replica)
+        if member is None or member.incarnation != live.incarnation:
+            raise TurnLost(f"session {session} is bound to {live.incarnation}, which has ended")
+        return member
+
+    async def _until_known(self, member: Member, lease: str) -> None:
+        """Return once the lease has settled or is lost; its replica's end ends it too."""
+        channel = dial(member.control)
+        try:
+            client = LeaseClient(channel, lease, incarnation=member.incarnation, deadline=ASK_AGAIN_S)
+            async with asyncio.timeout(self._call):
+                while self._controller.is_alive(member.incarnation):
+                    try:
+                        if (await client.get()).snapshot.state in ("SETTLED", "LOST"):
+                            return
+                    except CallError as error:
+                        if getattr(error, "code", None) is grpc.StatusCode.NOT_FOUND:
+                            return
+                    await asyncio.sleep(ASK_AGAIN_S)
+        except TimeoutError:
+            return
+        finally:
+            await channel.close()
+
+    async def _durably(self, session: str, event: Any) -> None:
+        outcome = await self.sessions.apply(session, event, durable=True, cause=session)
+        if outcome.refused:
+            raise SessionClosed(session, outcome)
+
+    def _forget(self, session: str) -> None:
+        """A retired session stays known by its id only."""
+        live = self.sessions.live(session)
+        if live.state == "RETIRED":
+            if live.incarnation is not None:
+                self._bound[live.incarnation] -= 1
+            self.sessions.drop(session)
