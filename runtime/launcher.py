@@ -120,7 +120,8 @@ class Launcher:
                 line = await process.stdout.readline()
         except TimeoutError:
             worker.kill()
-            raise LaunchError(f"{incarnation} was not ready within {within:g} s; its log:\n{worker.said_last()}") from None
+            text = f"{incarnation} was not ready within {within:g} s; its log ends:\n{worker.said_last()}"
+            raise LaunchError(text) from None
         try:
             worker.ready = json.loads(line)
         except ValueError:

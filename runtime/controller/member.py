@@ -160,7 +160,7 @@ class Member:
                         case Next.REPLACE:
                             raise MemberError(f"{self.incarnation} is poisoned")
                         case Next.RAISE_TARGET:
-                            raise MemberError(f"{self.incarnation} is above {version}: {gate.version}, which is durable")
+                            raise MemberError(f"{self.incarnation} is above {version}, at {gate.version}")
                         case Next.WAIT:
                             await self.until(lambda g, n, last=seen.number: n != last, within)
                         case _:

@@ -22,7 +22,7 @@ import grpc
 from grpc import aio
 
 from ...protocol.client import CallError, dial
-from ...protocol.data import rollout_pb2, rollout_pb2_grpc
+from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE
 from ...protocol.generated.lease_service import LeaseClient
 from ...protocol.generated.session_service import SESSION
