@@ -85,8 +85,8 @@ class MachineHost:
         grace: float = 5.0,
     ) -> None:
         self.wire, self.incarnation = wire, incarnation
-        self.journal = Journal(store if store is not None else MemoryStore())
-        self.store = self.journal.store
+        self.store: Store = store if store is not None else MemoryStore()
+        self.journal: Journal[Record] = Journal(self.store)
         self._observer, self._on_failure, self._grace = observer, on_failure, grace
         self._slots: dict[str, Slot] = {}
         self._open: dict[tuple[str, str], tuple[Answer, Ticket]] = {}

@@ -11,10 +11,13 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, Protocol, TypeVar
 
-from .store import Record, Store, StoreError
+from .store import StoreError
+
+R = TypeVar("R", contravariant=True)
 
 RETRY = 0.2
 """Seconds between two tries of a store that fails."""
@@ -46,18 +49,26 @@ class Ticket:
             await waiter
 
 
-class Journal:
+class Sink(Protocol[R]):
+    """Where records end up; see `Store`."""
+
+    immediate: bool
+
+    def write(self, records: Sequence[R]) -> None: ...
+
+
+class Journal(Generic[R]):
     """Writes records to a store without blocking the event loop."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Sink[R]) -> None:
         self.store = store
         self.failure: StoreError | None = None
         """Why the last write failed; None while the store works."""
-        self._batch: list[tuple[Record, Ticket]] = []
+        self._batch: list[tuple[R, Ticket]] = []
         self._writing: asyncio.Future[None] | None = None
         self._thread = None if store.immediate else ThreadPoolExecutor(1, "journal")
 
-    def add(self, record: Record) -> Ticket | None:
+    def add(self, record: R) -> Ticket | None:
         """Give a record to the journal; None if it is stored already."""
         if self._thread is None:
             self.store.write((record,))
