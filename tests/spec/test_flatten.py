@@ -1,0 +1,61 @@
+"""A model of several modules becomes one module that means the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from sluicegate.spec.checkers import Config, Model
+from sluicegate.spec.checkers.flatten import FlattenError, flatten
+from sluicegate.spec.checkers.source import definitions, imports, without_comments
+
+
+def module(name: str, body: str) -> str:
+    return f"---- MODULE {name} ----\n{body}\n====\n"
+
+
+def model(**bodies: str) -> Model:
+    """The first module is the root."""
+    return Model(next(iter(bodies)), {n: module(n, b) for n, b in bodies.items()}, Config())
+
+
+def test_extended_modules_come_first_and_once() -> None:
+    text = flatten(
+        model(
+            Top="EXTENDS Left, Right, Naturals\nTop1 == 1",
+            Left="EXTENDS Base, Sequences\nLeft1 == 1",
+            Right="EXTENDS Base\nRight1 == 1",
+            Base="Base1 == 1",
+        )
+    )
+    assert text.startswith("---- MODULE Top ----\nEXTENDS Naturals, Sequences\n")
+    assert definitions(text) == ["Base1", "Left1", "Right1", "Top1"]
+    assert text.count("MODULE") == text.count("EXTENDS") == 1
+
+
+def test_comments_become_blanks_and_nothing_moves() -> None:
+    text = 'A == 1 (* one (* inner "*) *) + \\* tail\n  B == "(* kept \\\\* *)" \\* (*\nC == 2'
+    bare = without_comments(text)
+    assert [len(line) for line in bare.splitlines()] == [len(line) for line in text.splitlines()]
+    assert bare.split() == ["A", "==", "1", "+", "B", "==", '"(*', "kept", "\\\\*", '*)"', "C", "==", "2"]
+
+
+def test_imports_in_comments_do_not_count() -> None:
+    assert imports("\\* EXTENDS Gone\nEXTENDS Naturals, Mine\n(* INSTANCE Gone *)\nI == INSTANCE Other") == [
+        "Mine",
+        "Other",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "said"),
+    [
+        ({"Top": "EXTENDS A\nX == 1", "A": "X == 2"}, "X is defined in module A and in module Top"),
+        ({"Top": "VARIABLES a, b\nb(n) == 1"}, "b is defined in module Top and in module Top"),
+        ({"Top": "EXTENDS A\n", "A": "EXTENDS Top\n"}, "circle: Top -> A -> Top"),
+        ({"Top": "EXTENDS A\n"}, "Top -> A lacks the text of module A"),
+        ({"Top": "G == INSTANCE A WITH x <- 1"}, "module Top: INSTANCE A cannot be inlined"),
+    ],
+)
+def test_what_cannot_be_one_module_is_refused(bodies: dict[str, str], said: str) -> None:
+    with pytest.raises(FlattenError, match=said):
+        flatten(model(**bodies))
