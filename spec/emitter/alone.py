@@ -35,7 +35,10 @@ def constants(ir: Ir) -> dict[str, tuple[str, ...]]:
 
 
 def emit_alone(ir: Ir) -> str:
-    """The module `MC<Machine>` with `Init`, `Next`, `Spec` and the invariant `TypeOK`."""
+    """The module `MC<Machine>` with `Init`, `Next`, `Spec` and the invariant `TypeOK`.
+
+    `Changes` is `Next` without the rules that leave the record as it is.
+    """
     names = Names()
     found = [rule for event in ir.events for rule in rules(ir, event)]
     blocks = [
@@ -44,12 +47,17 @@ def emit_alone(ir: Ir) -> str:
         "VARIABLE m\n",
         _init(ir, names),
         *(_action(ir, rule, names) for rule in found),
-        "Next ==\n" + "\n".join(f"    \\/ {rule_name(ir, rule)}" for rule in found) + "\n",
+        _either("Changes", [rule_name(ir, rule) for rule in found if rule.changes]),
+        _either("Next", ["Changes", *(rule_name(ir, rule) for rule in found if not rule.changes)]),
         "Spec == Init /\\ [][Next]_m\n",
         _typed(ir, names),
         "=" * 80 + "\n",
     ]
     return "\n".join(filter(None, blocks))
+
+
+def _either(name: str, actions: list[str]) -> str:
+    return f"{name} ==\n" + "\n".join(f"    \\/ {action}" for action in actions or ["FALSE"]) + "\n"
 
 
 def _init(ir: Ir, names: Names) -> str:

@@ -45,9 +45,7 @@ def emit(ir: Ir) -> str:
     defined = Counter(line.split("(")[0].split(" ")[0] for line in text.splitlines() if " ==" in line)
     twice = sorted(name for name, count in defined.items() if count > 1)
     if twice:
-        raise ValueError(
-            f"{ir.name}: generated names are used twice: {', '.join(twice)}; rename a rule or event"
-        )
+        raise ValueError(f"{ir.name}: generated names are used twice: {', '.join(twice)}; rename a rule or event")
     return text
 
 
@@ -84,16 +82,15 @@ def _preamble(ir: Ir) -> str:
         after it (absent where R leaves it as it is); {m}ER_out: what is to be done then, in order
         (absent where that is nothing).
 
-        For the event as a whole: {m}E: the record after it; {m}E_rule: the name of the rule that applies;
-        {m}E_out: what is to be done; {m}E_refused: whether it is refused.
+        For the event as a whole: {m}E_states: the states in which it can change or emit something; {m}E_acts:
+        it does so now; {m}E: the record after it; {m}E_out: what is to be done; {m}E_rule: the name of the
+        rule that applies; {m}E_refused: whether it is refused.
     """
     return comment(ir.doc or ir.name) + "\n" + comment(usage)
 
 
 def _init(ir: Ir) -> str:
-    given = tuple(
-        f"{ir.name[0].lower()}Init_{f.name}" for f in ir.fields if f.given and f.type.kind != "note"
-    )
+    given = tuple(f"{ir.name[0].lower()}Init_{f.name}" for f in ir.fields if f.given and f.type.kind != "note")
     values = [f'state |-> "{ir.states[0]}"']
     for f in ir.fields:
         if f.type.kind != "note":
@@ -138,9 +135,7 @@ def _event(ir: Ir, event: Event, names: Names) -> str:
 def _rule(ir: Ir, rule: Rule, names: Names) -> str:
     params, branch, name = parameters(ir, rule.event), rule.branch, rule_name(ir, rule)
     record = params[0]
-    how = {"go": f"goes to {branch.target}", "stay": "stays", "ignore": "ignored", "refuse": "refused"}[
-        branch.kind
-    ]
+    how = {"go": f"goes to {branch.target}", "stay": "stays", "ignore": "ignored", "refuse": "refused"}[branch.kind]
     if branch.kind == "refuse":
         how += f" {branch.reason}" + (", may be tried again" if branch.retry else "")
     text = f"\\* {rule.name}: {how}\n"
@@ -201,6 +196,10 @@ def _either(places: list[list[str]]) -> str:
     )
 
 
+def _any(tests: list[str]) -> str:
+    return _either([[test] for test in tests]) if tests else "FALSE"
+
+
 def _whole(ir: Ir, event: Event, found: tuple[Rule, ...]) -> str:
     name, params = f"{ir.name}{event.name}", parameters(ir, event)
 
@@ -217,12 +216,14 @@ def _whole(ir: Ir, event: Event, found: tuple[Rule, ...]) -> str:
     emitting = [(r, call(f"{rule_name(ir, r)}_out", params)) for r in found if r.branch.outputs]
     refused = [when(r) for r in found if r.branch.kind == "refuse"]
     named = [(r, f'"{r.name}"') for r in found]
+    acting = [r for r in found if r.changes or r.branch.outputs]
+    states = tuple(s for s in ir.states if any(s in r.states for r in acting))
     return (
         "\\* the event as a whole\n"
+        + f"{name}_states == {state_set(states)}\n"
+        + _definition(call(f"{name}_acts", params), _any([when(r) for r in acting]))
         + _definition(call(name, params), cases(changed, params[0]))
         + _definition(call(f"{name}_rule", params), cases(named, ""))
         + _definition(call(f"{name}_out", params), cases(emitting, "<<>>"))
-        + _definition(
-            call(f"{name}_refused", params), _either([[when] for when in refused]) if refused else "FALSE"
-        )
+        + _definition(call(f"{name}_refused", params), _any(refused))
     )

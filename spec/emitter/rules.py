@@ -106,6 +106,4 @@ def _conditions(
     for branch in branches:
         found.append((branch, (*before, Condition(branch.guard, True))))
     before += tuple(Condition(branch.guard, False) for branch in branches)
-    return [
-        (b, tuple(c for c in cs if c != Condition(TRUE, True))) for b, cs in [*found, (otherwise, before)]
-    ]
+    return [(b, tuple(c for c in cs if c != Condition(TRUE, True))) for b, cs in [*found, (otherwise, before)]]
