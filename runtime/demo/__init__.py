@@ -1,0 +1,1 @@
+"""The main job: rollout workers and a trainer, agents with live sessions, weights swapped under them."""

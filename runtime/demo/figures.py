@@ -1,0 +1,77 @@
+"""The figures of a run, counted from its merged trace: the report's numbers and the trace's are the same.
+
+Rules of this file:
+
+- Nothing is counted while the run goes on and believed at its end: a figure here was read from lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(slots=True)
+class TraceFigures:
+    """Counts over all incarnations. `endings` counts receipts by how the lease ended."""
+
+    lines: int = 0
+    admissions: int = 0
+    receipts: int = 0
+    lost: int = 0
+    unsettled: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    published: list[int] = field(default_factory=list)
+    installs: int = 0
+    digest_mismatches: int = 0
+    poisoned: int = 0
+    sessions_finished: int = 0
+
+
+def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures:
+    """Count a merged trace. `digests` gives, by version, what the trainer says each rank must hold."""
+    figures = TraceFigures()
+    installing: dict[str, int] = {}
+    states: dict[tuple[str, str], str] = {}
+    with trace.open() as lines:
+        for text in lines:
+            line = json.loads(text)
+            figures.lines += 1
+            if line["line"] == "step":
+                _step(figures, line, installing, digests)
+                if line["machine"] == "Lease":
+                    states[line["instance"], line["incarnation"]] = line["after"]
+            elif line["line"] == "fact" and line["fact"] == "receipt":
+                figures.receipts += 1
+                figures.endings[line["values"]["ending"]] += 1
+    figures.lost = sum(state == "LOST" for state in states.values())
+    figures.unsettled = sum(state not in ("LOST", "SETTLED") for state in states.values())
+    return figures
+
+
+def _step(
+    figures: TraceFigures, line: dict[str, Any], installing: dict[str, int], digests: Mapping[int, Mapping[str, str]]
+) -> None:
+    kind, fields = line["verdict"]["kind"], line["fields"]
+    match line["machine"], line["event"]:
+        case "Gate", "Admit" if kind in ("go", "stay"):
+            figures.admissions += 1
+        case "Gate", "Admit":
+            figures.refusals[line["verdict"].get("reason", "")] += 1
+        case "Gate", "Install" if kind == "go":
+            installing[line["incarnation"]] = fields["version"]
+        case "Gate", "Installed" if line["before"] == "INSTALLING":
+            figures.installs += 1
+            expected = digests.get(installing.get(line["incarnation"], -1), {})
+            figures.digest_mismatches += expected.get(fields["rank"]) != fields["digest"]
+        case "Sync", "Recorded" if kind == "go":
+            figures.published.append(line["set"]["published"])
+        case "Session", "Finish" if kind == "go":
+            figures.sessions_finished += 1
+    if line["machine"] == "Gate" and line["after"] == "POISONED" != line["before"]:
+        figures.poisoned += 1
