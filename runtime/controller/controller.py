@@ -21,6 +21,7 @@ from ...protocol.host import MachineHost, Observer
 from ...statemachines.replica import Replica
 from ...statemachines.sync import Sync
 from ..signals import Signal
+from ..tracelog import TraceLog
 from ..weights import ManifestStore
 from .member import Member, MemberError
 from .register import Register
@@ -28,6 +29,9 @@ from .sync import INSTANCE, Operation, SyncActions, SyncSettings, nothing
 
 PROBE_S = 1.0
 """How often a replica is asked how it is, and how long it may take to answer."""
+
+PATIENCE = 5
+"""Probes that a replica may miss in a row before it is dead."""
 
 
 class SyncFailed(Exception):
@@ -57,12 +61,12 @@ class Controller:
     """Rules the gates of a run for one term. Use as `async with`.
 
     `stop`, `replace` and `evacuate` are given an incarnation and act on its process and sessions.
-    `observe(machine)` gives the observer of that machine's steps.
+    `log` is the trace log of this process.
     """
 
     def __init__(
         self, register: Register, manifests: ManifestStore, settings: SyncSettings, actions: ReplicaActions,
-        observe: Callable[[str], Observer | None],
+        log: TraceLog | None = None,
     ) -> None:  # fmt: skip
         self.register, self.manifests, self.settings = register, manifests, settings
         self.term = register.new_term()
@@ -73,10 +77,13 @@ class Controller:
         self.changed = Signal()
         """Notified after every step of Sync and Replica."""
         self._actions = SyncActions(settings, register, manifests, self._member)
+        self._log = log
+        self._sync_log = log.machine(Sync) if log else None
+        self._replica_log = log.machine(Replica) if log else None
         life = self.incarnation
-        self.syncs = MachineHost(SYNC, self._actions, incarnation=life, observer=self._noticing(observe("Sync")))
+        self.syncs = MachineHost(SYNC, self._actions, incarnation=life, observer=self._noticing(self._sync_log))
         self._actions.host = self.syncs
-        self.replicas = MachineHost(REPLICA, actions, incarnation=life, observer=self._noticing(observe("Replica")))
+        self.replicas = MachineHost(REPLICA, actions, incarnation=life, observer=self._noticing(self._replica_log))
 
     def _noticing(self, observer: Observer | None) -> Observer:
         """`observer`, and then a word to those who wait for a change."""
@@ -92,6 +99,8 @@ class Controller:
         await self.syncs.__aenter__()
         await self.replicas.__aenter__()
         self.syncs.create(INSTANCE, term=self.term, minimum=self.settings.minimum)
+        if self._sync_log:
+            self._sync_log.born(INSTANCE, self.syncs.live(INSTANCE))
         restore = Sync.Restore(epoch=self.register.epoch, published=self.register.published)
         self.syncs.step(INSTANCE, restore, cause=f"{self.term}.0")
         return self
@@ -145,7 +154,9 @@ class Controller:
 
         Raises MemberError if it cannot be claimed or does not catch up.
         """
-        self.replicas.create(incarnation, patience=5)
+        self.replicas.create(incarnation, patience=PATIENCE)
+        if self._replica_log:
+            self._replica_log.born(incarnation, self.replicas.live(incarnation))
         await self.claim(replica, incarnation, control, data)
         if self.published is not None:
             await self.catch_up(replica)
@@ -232,9 +243,11 @@ class Controller:
             member, version = self._member(replica), self.published
             if version is None:
                 return
-            gate = (await member.gate.get()).snapshot
+            gate, epoch = (await member.gate.get()).snapshot, self.register.next_epoch()
+            if self._log:
+                self._log.fact("Sync", INSTANCE, "catch_up", replica=replica, epoch=epoch, version=version)
             await member.converge(
-                version, self.register.next_epoch(), self.manifests.get(version).rank_digests(sorted(gate.ranks)),
+                version, epoch, self.manifests.get(version).rank_digests(sorted(gate.ranks)),
                 mode=self.settings.mode, window_ms=self.settings.window_ms, within=self.settings.deadline,
                 is_durable=lambda v: v in self.manifests.versions(),
             )  # fmt: skip

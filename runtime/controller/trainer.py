@@ -59,7 +59,8 @@ class TrainerHandle:
             ],
         )
         await self._asked(self._data.Submit(request, timeout=self._within))
-        await self._asked(self._client.train(term=self.term, batch=batch, operation_id=self._operation(f"train.{batch}")))
+        operation = self._operation(f"train.{batch}")
+        await self._asked(self._client.train(term=self.term, batch=batch, operation_id=operation))
         await self._until(lambda t: t.state == "IDLE" and t.batch is None, f"train on {batch}")
         result = await self._asked(self._data.Result(training_pb2.ResultRequest(batch=batch), timeout=self._within))
         return dict(result.metrics)

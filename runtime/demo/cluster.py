@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...protocol.host import Observer
 from ...protocol.store import SqliteStore
 from ...statemachines.replica import Replica
 from ..config import as_json
@@ -167,7 +166,8 @@ class Cluster:
         replica = self.workers[incarnation].name
         lives = sum(w.name == replica for w in self.workers.values())
         if lives > REPLACEMENTS:
-            raise ClusterError(f"{replica} has died {lives} times; {incarnation}'s log ends:\n{self._said(incarnation)}")
+            said = self.workers[incarnation].said_last()
+            raise ClusterError(f"{replica} has died {lives} times; the log of {incarnation} ends:\n{said}")
         self.spawn(self._try_again(replica))
 
     async def _try_again(self, replica: str) -> None:
@@ -178,9 +178,6 @@ class Cluster:
 
     async def evacuate(self, incarnation: str) -> None:
         """Sessions end by themselves; the table says when the last has gone."""
-
-    def _said(self, incarnation: str) -> str:
-        return self.workers[incarnation].said_last()
 
 
 @asynccontextmanager
@@ -194,19 +191,16 @@ async def cluster(
     def of(method: str) -> Callable[[str], Awaitable[None]]:
         return lambda incarnation: getattr(held[0], method)(incarnation)
 
-    def observe(machine: str) -> Observer:
-        return log.observer(machine)
-
     layout.make()
     actions = ReplicaActions(of("stop_process"), of("replace"), of("evacuate"))
     store = SqliteStore(layout.state("sessions.db"))
     try:
         with Register(layout.state("register.db")) as register:
             async with Launcher(layout.processes) as launcher:
-                controller = Controller(register, ManifestStore(layout.manifests), settings, actions, observe)
+                controller = Controller(register, ManifestStore(layout.manifests), settings, actions, log)
                 async with controller:
                     router = Router(
-                        controller, incarnation=controller.incarnation, store=store, observer=observe("Session"),
+                        controller, incarnation=controller.incarnation, store=store, log=log,
                         patience=turn_s, call=turn_s,
                     )  # fmt: skip
                     async with router, asyncio.TaskGroup() as group:

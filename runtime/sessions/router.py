@@ -26,13 +26,14 @@ from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE
 from ...protocol.generated.lease_service import LeaseClient
 from ...protocol.generated.session_service import SESSION
-from ...protocol.host import MachineHost, Observer
+from ...protocol.host import MachineHost
 from ...protocol.refusals import Detail, detail
 from ...protocol.store import Store
 from ...statemachines.compiler import Outcome
 from ...statemachines.session import Rebinding, Session
 from ..controller.controller import Controller
 from ..controller.member import Member
+from ..tracelog import TraceLog
 from .sampling import Sampling
 
 FINISH = rollout_pb2.FinishReason
@@ -93,13 +94,14 @@ class Router:
     """
 
     def __init__(
-        self, controller: Controller, *, incarnation: str, store: Store, observer: Observer | None,
+        self, controller: Controller, *, incarnation: str, store: Store, log: TraceLog | None = None,
         patience: float = 60.0, call: float = 120.0,
     ) -> None:  # fmt: skip
         self._controller, self._patience, self._call = controller, patience, call
         self.traces: dict[str, list[Turn]] = {}
+        self._log = log.machine(Session) if log else None
         self.sessions = MachineHost(
-            SESSION, SessionActions(self.traces), incarnation=incarnation, store=store, observer=observer
+            SESSION, SessionActions(self.traces), incarnation=incarnation, store=store, observer=self._log
         )
         self._channels: dict[str, aio.Channel] = {}
         self._bound: Counter[str] = Counter()
@@ -125,6 +127,8 @@ class Router:
         if session in self._numbers:
             raise ValueError(f"session {session} was opened before: take a new id")
         self.sessions.create(session, policy=policy)
+        if self._log:
+            self._log.born(session, self.sessions.live(session))
         self._numbers[session] = itertools.count(1)
         self.traces[session] = []
 
@@ -296,3 +300,5 @@ class Router:
             if live.incarnation is not None:
                 self._bound[live.incarnation] -= 1
             self.sessions.drop(session)
+            if self._log:
+                self._log.dropped(session)
