@@ -48,7 +48,10 @@ class FinishReason(StrEnum):
 
 
 class AbortOutcome(StrEnum):
-    """What an abort found. After any of these the request does not run and never will."""
+    """What an abort found: a request that it stopped, one that had ended, one that never came.
+
+    After any of these the request does not run and never will.
+    """
 
     STOPPED = "stopped"
     FINISHED = "finished"
@@ -146,6 +149,10 @@ class Engine(Protocol):
     @property
     def caches(self) -> tuple[str, ...]:
         """The names of every cache that holds something computed from weights."""
+        ...
+
+    def check(self, request: Request) -> None:
+        """Raises InvalidRequest for a request that could never run."""
         ...
 
     def generate(self, request: Request, sink: Sink) -> None:

@@ -63,9 +63,7 @@ class Batch:
         assert self._cache is not None
         if self._parameters is None:
             self._parameters = SamplingParameters.of(self._rows, self._model.device)
-        logits = self._model.forward(
-            self._last.unsqueeze(1), self._positions.unsqueeze(1), self._starts, self._cache
-        )
+        logits = self._model.forward(self._last.unsqueeze(1), self._positions.unsqueeze(1), self._starts, self._cache)
         self._last, logprobs = sample(logits, self._parameters, self._uniforms(uniforms))
         self._positions = self._positions + 1
         return self._last.tolist(), logprobs.tolist()

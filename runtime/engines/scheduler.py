@@ -65,7 +65,8 @@ class Scheduler:
         self.frozen_epoch: int | None = None
         self.steps = self.tokens = 0
         self._continued_epoch = -1
-        self._over: OrderedDict[str, FinishReason] = OrderedDict()
+        # None: aborted before it came.
+        self._over: OrderedDict[str, FinishReason | None] = OrderedDict()
         self._batch = Batch(model)
         self._max_batch = max_batch
         self._max_prefill_tokens = max_prefill_tokens
@@ -84,16 +85,17 @@ class Scheduler:
     def add(self, request: Request, sink: Sink, refuse: str) -> None:
         """Takes a request, or ends it at once: for the reason `refuse`, or as a repeat or an aborted one."""
         generation = Generation(request, sink)
-        before = self._over.get(request.request_id)
-        if before is FinishReason.ABORTED:
+        request_id = request.request_id
+        if request_id in self.held or self._over.get(request_id) is not None:
+            refused = Finish(FinishReason.FAILED, f"request id {request_id!r} is already used")
+        elif request_id in self._over:
             refused = Finish(FinishReason.ABORTED, "it was aborted before it arrived")
-        elif before is not None or request.request_id in self.held:
-            refused = Finish(FinishReason.FAILED, f"request id {request.request_id!r} is already used")
+            self._remember(request_id, FinishReason.ABORTED)
         elif refuse:
             refused = Finish(FinishReason.FAILED, refuse)
-            self._remember(request.request_id, FinishReason.FAILED)
+            self._remember(request_id, FinishReason.FAILED)
         else:
-            self.held[request.request_id] = generation
+            self.held[request_id] = generation
             self.waiting.append(generation)
             if self.frozen_epoch is not None:
                 self._notify([generation], "suspended", self.frozen_epoch)
@@ -105,9 +107,8 @@ class Scheduler:
         generation = self.held.get(request_id)
         if generation is None:
             over = self._over.get(request_id)
-            self._remember(request_id, over or FinishReason.ABORTED)
-            known = over is not None and over is not FinishReason.ABORTED
-            return AbortOutcome.FINISHED if known else AbortOutcome.UNKNOWN
+            self._remember(request_id, over)
+            return AbortOutcome.UNKNOWN if over is None else AbortOutcome.FINISHED
         if generation in self.waiting:
             self.waiting.remove(generation)
         else:
@@ -192,9 +193,7 @@ class Scheduler:
         )
         self._settle(joining, ids, logprobs, version)
 
-    def _settle(
-        self, rows: Sequence[Generation], ids: list[int], logprobs: list[float], version: int
-    ) -> None:
+    def _settle(self, rows: Sequence[Generation], ids: list[int], logprobs: list[float], version: int) -> None:
         self.tokens += len(ids)
         ended: dict[Generation, Finish] = {}
         for generation, token, logprob in zip(rows, ids, logprobs, strict=True):
@@ -220,7 +219,7 @@ class Scheduler:
         owed, generation.owed = generation.owed, []
         return generation, owed, finish
 
-    def _remember(self, request_id: str, reason: FinishReason) -> None:
+    def _remember(self, request_id: str, reason: FinishReason | None) -> None:
         self._over[request_id] = reason
         self._over.move_to_end(request_id)
         if len(self._over) > _REMEMBERED:

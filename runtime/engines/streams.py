@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from .base import Engine, Finish, Request, Token
 
@@ -28,7 +28,7 @@ class StreamSink:
         self.queue.put_nowait(finish)
 
 
-async def stream(engine: Engine, request: Request) -> AsyncIterator[Token | Finish]:
+async def stream(engine: Engine, request: Request) -> AsyncGenerator[Token | Finish, None]:
     """The tokens of `request`, then its Finish. Leaving the iterator early aborts the request."""
     sink = StreamSink()
     engine.generate(request, sink)

@@ -76,9 +76,7 @@ class TorchEngine:
         bad number.
         """
         if min(max_batch, max_prefill_tokens, join_every) < 1 or deliver_every_s < 0:
-            raise ValueError(
-                "max_batch, max_prefill_tokens, join_every: at least 1; deliver_every_s: at least 0"
-            )
+            raise ValueError("max_batch, max_prefill_tokens, join_every: at least 1; deliver_every_s: at least 0")
         self._model = TorchModel(folder, device=device, dtype=dtype, attention=attention)
         self._version = version
         self._resident = version is not None
@@ -112,8 +110,30 @@ class TorchEngine:
     def generate(self, request: Request, sink: Sink) -> None:
         """See `Engine.generate`."""
         self._require_alive()
-        self._validate(request)
+        self.check(request)
         self._inbox.put(lambda: self._scheduler.add(request, sink, self._refusal()))
+
+    def check(self, request: Request) -> None:
+        """See `Engine.check`."""
+        problems: list[str] = []
+        length = len(request.prompt_ids)
+        if not length:
+            problems.append("the prompt is empty")
+        elif min(request.prompt_ids) < 0 or max(request.prompt_ids) >= self._model.vocab_size:
+            problems.append(f"a prompt id is outside 0..{self._model.vocab_size - 1}")
+        if request.max_new_tokens < 1:
+            problems.append(f"max_new_tokens is {request.max_new_tokens}, at least 1 is needed")
+        elif length + request.max_new_tokens > self._model.max_positions:
+            problems.append(
+                f"{length} prompt tokens and {request.max_new_tokens} new ones exceed "
+                f"the model's {self._model.max_positions} positions"
+            )
+        if not 0 <= request.temperature < float("inf"):
+            problems.append(f"temperature is {request.temperature}, it must be finite and not negative")
+        if not 0 < request.top_p <= 1:
+            problems.append(f"top_p is {request.top_p}, it must be above 0 and at most 1")
+        if problems:
+            raise InvalidRequest(f"request {request.request_id!r}: {'; '.join(problems)}")
 
     async def abort(self, request_id: str) -> AbortOutcome:
         """See `Engine.abort`."""
@@ -286,9 +306,7 @@ class TorchEngine:
 
     def _require_idle(self, what: str) -> None:
         if self._scheduler.runnable:
-            raise EngineBusy(
-                f"cannot {what}: {len(self._scheduler.held)} requests run; drain or freeze first"
-            )
+            raise EngineBusy(f"cannot {what}: {len(self._scheduler.held)} requests run; drain or freeze first")
 
     def _refusal(self) -> str:
         return self._refusal_of_life() or ("" if self._resident else _NO_WEIGHTS)
@@ -342,27 +360,6 @@ class TorchEngine:
                 request_id = generation.request.request_id
                 _log.exception("the sink of request %s failed; the request is aborted", request_id)
                 self._inbox.put(lambda request_id=request_id: _discard(self._scheduler.abort(request_id)))
-
-    def _validate(self, request: Request) -> None:
-        problems: list[str] = []
-        length = len(request.prompt_ids)
-        if not length:
-            problems.append("the prompt is empty")
-        elif min(request.prompt_ids) < 0 or max(request.prompt_ids) >= self._model.vocab_size:
-            problems.append(f"a prompt id is outside 0..{self._model.vocab_size - 1}")
-        if request.max_new_tokens < 1:
-            problems.append(f"max_new_tokens is {request.max_new_tokens}, at least 1 is needed")
-        elif length + request.max_new_tokens > self._model.max_positions:
-            problems.append(
-                f"{length} prompt tokens and {request.max_new_tokens} new ones exceed "
-                f"the model's {self._model.max_positions} positions"
-            )
-        if not 0 <= request.temperature < float("inf"):
-            problems.append(f"temperature is {request.temperature}, it must be finite and not negative")
-        if not 0 < request.top_p <= 1:
-            problems.append(f"top_p is {request.top_p}, it must be above 0 and at most 1")
-        if problems:
-            raise InvalidRequest(f"request {request.request_id!r}: {'; '.join(problems)}")
 
 
 def _notify(generations: list[Generation], change: Change, epoch: int) -> None:

@@ -38,9 +38,7 @@ class TorchModel:
                 self.folder, dtype=dtype, attn_implementation=attention, local_files_only=True
             )
         except (ValueError, OSError, RuntimeError) as problem:
-            raise EngineError(
-                f"{self.folder} is not a loadable causal language model: {problem}"
-            ) from problem
+            raise EngineError(f"{self.folder} is not a loadable causal language model: {problem}") from problem
         self.module: Any = model
         self.module.to(self.device).eval().requires_grad_(False)
         config = model.config.get_text_config()
@@ -54,9 +52,7 @@ class TorchModel:
         self.released = False
         self._shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
 
-    def forward(
-        self, ids: torch.Tensor, positions: torch.Tensor, starts: torch.Tensor, cache: Cache
-    ) -> torch.Tensor:
+    def forward(self, ids: torch.Tensor, positions: torch.Tensor, starts: torch.Tensor, cache: Cache) -> torch.Tensor:
         """Logits [rows, vocabulary] after the last column; `cache` grows by the columns of `ids`.
 
         `ids`, `positions`: [rows, columns]; `starts`: [rows], each row's first column that is not padding,

@@ -27,9 +27,7 @@ def make_tiny_qwen3(
     Raises ValueError when `heads` does not divide `hidden` or `kv_heads` does not divide `heads`.
     """
     if hidden % heads or heads % kv_heads:
-        raise ValueError(
-            f"hidden={hidden} must be a multiple of heads={heads}, and heads of kv_heads={kv_heads}"
-        )
+        raise ValueError(f"hidden={hidden} must be a multiple of heads={heads}, and heads of kv_heads={kv_heads}")
     config = Qwen3Config(
         vocab_size=vocab_size,
         hidden_size=hidden,

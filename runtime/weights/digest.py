@@ -52,8 +52,7 @@ def combine(entries: Iterable[tuple[str, str, tuple[int, ...], str]]) -> str:
 def digest_of(tensors: Mapping[str, torch.Tensor]) -> str:
     """The digest of named tensors, read from the tensors themselves."""
     return combine(
-        (name, dtype_name(tensor.dtype), tuple(tensor.shape), tensor_digest(tensor))
-        for name, tensor in tensors.items()
+        (name, dtype_name(tensor.dtype), tuple(tensor.shape), tensor_digest(tensor)) for name, tensor in tensors.items()
     )
 
 

@@ -76,9 +76,7 @@ class Manifest:
 
     def __post_init__(self) -> None:
         _check(self)
-        object.__setattr__(
-            self, "digest", combine((t.name, t.dtype, t.shape, t.digest) for t in self.tensors)
-        )
+        object.__setattr__(self, "digest", combine((t.name, t.dtype, t.shape, t.digest) for t in self.tensors))
 
     @property
     def nbytes(self) -> int:

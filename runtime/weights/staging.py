@@ -103,9 +103,7 @@ def require_fit(manifest: Manifest, resident: Mapping[str, torch.Tensor], tied: 
                 f"{entry.name!r} has shape {entry.shape} in the manifest, {tuple(held.shape)} in the engine"
             )
         elif dtype_name(held.dtype) != entry.dtype:
-            problems.append(
-                f"{entry.name!r} is {entry.dtype} in the manifest, {dtype_name(held.dtype)} in the engine"
-            )
+            problems.append(f"{entry.name!r} is {entry.dtype} in the manifest, {dtype_name(held.dtype)} in the engine")
     published = {entry.name for entry in manifest.tensors}
     problems += [f"{name!r} is missing in the manifest" for name in resident if name not in published]
     if problems:

@@ -95,7 +95,7 @@ def requests(count: int, temperature: float, **more: Any) -> list[Request]:
         Request(
             f"r{number}",
             [rng.randrange(3, VOCABULARY) for _ in range(rng.randint(1, 18))],
-            max_new_tokens=rng.randint(1, 30),
+            max_new_tokens=rng.randint(1, 20),
             temperature=temperature,
             seed=number,
             **more,
@@ -118,7 +118,7 @@ async def run_all(
 
 async def test_greedy_tokens_equal_those_of_transformers_generate_alone(served: tuple[Path, str]) -> None:
     folder, attention = served
-    batch = requests(24, 0.0, stop_ids=(2,))
+    batch = requests(16, 0.0, stop_ids=(2,))
     results = await run_all(folder, attention, batch, join_every=1)
     model = alone(folder)
     stopped = 0
@@ -139,15 +139,15 @@ async def test_greedy_tokens_equal_those_of_transformers_generate_alone(served: 
         reference = teacher_forced(model, prompt, wanted, 0.0)
         for step, token in enumerate(tokens):
             assert token.logprob == pytest.approx(reference[step, token.id].item(), abs=2e-4)
-    assert len({tuple(t.id for t in tokens) for tokens, _ in results}) > 12
+    assert len({tuple(t.id for t in tokens) for tokens, _ in results}) > 8
 
 
-@pytest.mark.parametrize("temperature", [0.7, 1.0, 1.5])
+@pytest.mark.parametrize("temperature", [0.7, 1.5])
 async def test_log_probabilities_of_sampled_tokens_equal_a_teacher_forced_pass(
     served: tuple[Path, str], temperature: float
 ) -> None:
     folder, attention = served
-    batch = requests(16, temperature)
+    batch = requests(12, temperature)
     model = alone(folder)
     for request, (tokens, finish) in zip(batch, await run_all(folder, attention, batch), strict=True):
         assert finish == Finish(FinishReason.LENGTH)
@@ -164,7 +164,7 @@ async def test_a_seed_gives_the_same_tokens_whatever_else_is_in_the_batch(served
     crowded = await run_all(folder, attention, batch, max_batch=6)
     single = await run_all(folder, attention, batch, max_batch=1)
     reseeded = await run_all(
-        folder, attention, [Request(r.request_id, r.prompt_ids, 30, seed=r.max_new_tokens + 99) for r in batch]
+        folder, attention, [Request(r.request_id, r.prompt_ids, 20, seed=r.max_new_tokens + 99) for r in batch]
     )
     assert [[t.id for t in tokens] for tokens, _ in crowded] == [[t.id for t in ts] for ts, _ in single]
     assert [[t.id for t in tokens] for tokens, _ in reseeded] != [[t.id for t in ts] for ts, _ in single]
