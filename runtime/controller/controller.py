@@ -17,7 +17,8 @@ from typing import Any, Self
 from ...protocol.client import CallError
 from ...protocol.generated.replica_service import REPLICA
 from ...protocol.generated.sync_service import SYNC
-from ...protocol.host import MachineHost, Observer
+from ...protocol.host import MachineHost
+from ...protocol.wire import Wire
 from ...statemachines.replica import Replica
 from ...statemachines.sync import Sync
 from ..signals import Signal
@@ -78,29 +79,26 @@ class Controller:
         """Notified after every step of Sync and Replica."""
         self._actions = SyncActions(settings, register, manifests, self._member)
         self._log = log
-        self._sync_log = log.machine(Sync) if log else None
-        self._replica_log = log.machine(Replica) if log else None
-        life = self.incarnation
-        self.syncs = MachineHost(SYNC, self._actions, incarnation=life, observer=self._noticing(self._sync_log))
+        self.syncs = self._host(SYNC, self._actions)
         self._actions.host = self.syncs
-        self.replicas = MachineHost(REPLICA, actions, incarnation=life, observer=self._noticing(self._replica_log))
+        self.replicas = self._host(REPLICA, actions)
 
-    def _noticing(self, observer: Observer | None) -> Observer:
-        """`observer`, and then a word to those who wait for a change."""
+    def _host(self, wire: Wire, actions: Any) -> MachineHost:
+        """A host whose steps are logged, and then told to those who wait for a change."""
+        logged = self._log.of(wire.name) if self._log else None
 
-        def notice(*step: Any) -> None:
-            if observer is not None:
-                observer(*step)
+        def observe(*step: Any) -> None:
+            if logged is not None:
+                logged(*step)
             self.changed.notify()
 
-        return notice
+        lives = logged.lives if logged is not None else None
+        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives)
 
     async def __aenter__(self) -> Self:
         await self.syncs.__aenter__()
         await self.replicas.__aenter__()
         self.syncs.create(INSTANCE, term=self.term, minimum=self.settings.minimum)
-        if self._sync_log:
-            self._sync_log.born(INSTANCE, self.syncs.live(INSTANCE))
         restore = Sync.Restore(epoch=self.register.epoch, published=self.register.published)
         self.syncs.step(INSTANCE, restore, cause=f"{self.term}.0")
         return self
@@ -155,8 +153,6 @@ class Controller:
         Raises MemberError if it cannot be claimed or does not catch up.
         """
         self.replicas.create(incarnation, patience=PATIENCE)
-        if self._replica_log:
-            self._replica_log.born(incarnation, self.replicas.live(incarnation))
         await self.claim(replica, incarnation, control, data)
         if self.published is not None:
             await self.catch_up(replica)

@@ -99,9 +99,14 @@ class Router:
     ) -> None:  # fmt: skip
         self._controller, self._patience, self._call = controller, patience, call
         self.traces: dict[str, list[Turn]] = {}
-        self._log = log.machine(Session) if log else None
+        logged = log.of("Session") if log else None
         self.sessions = MachineHost(
-            SESSION, SessionActions(self.traces), incarnation=incarnation, store=store, observer=self._log
+            SESSION,
+            SessionActions(self.traces),
+            incarnation=incarnation,
+            store=store,
+            observer=logged,
+            lives=logged.lives if logged else None,
         )
         self._channels: dict[str, aio.Channel] = {}
         self._bound: Counter[str] = Counter()
@@ -127,8 +132,6 @@ class Router:
         if session in self._numbers:
             raise ValueError(f"session {session} was opened before: take a new id")
         self.sessions.create(session, policy=policy)
-        if self._log:
-            self._log.born(session, self.sessions.live(session))
         self._numbers[session] = itertools.count(1)
         self.traces[session] = []
 
@@ -300,5 +303,3 @@ class Router:
             if live.incarnation is not None:
                 self._bound[live.incarnation] -= 1
             self.sessions.drop(session)
-            if self._log:
-                self._log.dropped(session)
