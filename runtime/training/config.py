@@ -1,0 +1,65 @@
+"""The settings of a trainer: what is optimised, how, and from which samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..config import require
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig:
+    """Settings of group-relative policy optimisation on DeepSpeed.
+
+    `epochs` passes are made over each batch, in `minibatches` optimiser steps each. The ratio of new to
+    behaviour probability is clipped to [1 - clip_low, 1 + clip_high]. Advantages compare a sample with
+    its group: turn by turn (`credit: turn`) or as a whole (`credit: session`), divided by the group's
+    standard deviation when `normalise`. A batch with a token older than `max_staleness` versions is
+    refused. `shuffle_rewards` is for control runs: rewards are permuted over the batch, so that they
+    say nothing of the answers. Raises ConfigError that names the field.
+    """
+
+    zero_stage: int = 2
+    learning_rate: float = 3e-3
+    betas: tuple[float, float] = (0.9, 0.99)
+    weight_decay: float = 0.0
+    gradient_clip: float = 1.0
+    group_size: int = 8
+    groups: int = 8
+    epochs: int = 4
+    minibatches: int = 2
+    clip_low: float = 0.2
+    clip_high: float = 0.2
+    credit: Literal["turn", "session"] = "turn"
+    normalise: bool = True
+    max_staleness: int = 4
+    shuffle_rewards: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        samples = self.groups * self.group_size
+        require(
+            (self.zero_stage in (0, 1, 2, 3), f"zero_stage: {self.zero_stage} is not one of 0, 1, 2, 3"),
+            (self.learning_rate > 0, f"learning_rate: {self.learning_rate} must be above 0"),
+            (all(0 <= beta < 1 for beta in self.betas), f"betas: {self.betas} must lie in [0, 1)"),
+            (self.weight_decay >= 0, f"weight_decay: {self.weight_decay} must not be negative"),
+            (
+                self.gradient_clip >= 0,
+                f"gradient_clip: {self.gradient_clip} must not be negative; 0 turns it off",
+            ),
+            (
+                self.group_size >= 2,
+                f"group_size: {self.group_size} must be at least 2: an advantage is relative to the others",
+            ),
+            (self.groups >= 1, f"groups: {self.groups} must be at least 1"),
+            (self.epochs >= 1, f"epochs: {self.epochs} must be at least 1"),
+            (
+                1 <= self.minibatches <= max(samples, 1),
+                f"minibatches: {self.minibatches} must lie in 1..{samples} (groups * group_size samples)",
+            ),
+            (0 < self.clip_low < 1, f"clip_low: {self.clip_low} must lie in (0, 1)"),
+            (self.clip_high > 0, f"clip_high: {self.clip_high} must be above 0"),
+            (self.max_staleness >= 0, f"max_staleness: {self.max_staleness} must not be negative"),
+            (self.seed >= 0, f"seed: {self.seed} must not be negative"),
+        )
