@@ -1,0 +1,68 @@
+"""The configs of worker processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+def require_positive(**numbers: float) -> None:
+    """Raises ValueError naming those that are not above 0."""
+    low = [f"{name} is {value}" for name, value in numbers.items() if value <= 0]
+    if low:
+        raise ValueError(f"{', '.join(low)}: give a number above 0")
+
+
+def require_names(**names: str) -> None:
+    """Raises ValueError naming those that cannot be part of a file name."""
+    for name, value in names.items():
+        if not value or not all(c.isalnum() or c in "._-" for c in value) or value[0] in ".-":
+            raise ValueError(f"{name} is {value!r}: use letters, digits, '.', '_' and '-'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutConfig:
+    """One rollout worker. Times end in their unit.
+
+    `replica` names the gate, `run` the weights' segments in shared memory. `model` is a Hugging Face
+    folder, of which the weights are not served: the gate starts sealed. `state` is a folder of this
+    replica alone; its next life starts from it. `manifests` is the folder of the run's manifests.
+    `trace` is the folder of trace logs, none if not given; `incarnation` is drawn if not given.
+
+    `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
+    them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
+    `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
+    long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
+    still be asked for; `stop_ms`: how long a graceful end may take.
+    """
+
+    replica: str
+    run: str
+    model: Path
+    state: Path
+    manifests: Path
+    trace: Path | None = None
+    incarnation: str = ""
+    device: str = "cpu"
+    dtype: str = "float32"
+    threads: int = 1
+    max_batch: int = 32
+    max_prefill_tokens: int = 8192
+    join_every: int = 4
+    deliver_ms: int = 20
+    closed: Literal["hold", "refuse"] = "hold"
+    hold_limit: int = 1024
+    hold_ms: int = 60_000
+    lease_ms: int = 600_000
+    reconcile_ms: int = 30_000
+    remember_ms: int = 60_000
+    stop_ms: int = 5_000
+    shm_root: Path | None = None
+
+    def __post_init__(self) -> None:
+        require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
+        require_positive(
+            threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, lease_ms=self.lease_ms,
+            reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
+        )  # fmt: skip

@@ -1,0 +1,221 @@
+"""What the gate of a replica asks for, done with the engine; and what engine and timer answer, as events.
+
+Rules of this file:
+
+- Answers are caused by what asked the question: tasks and timers keep the cause that they were made under.
+- Nothing here decides whether a command is legal now: the table has, and it judges the answers too.
+- What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
+  in which they were emitted.
+- What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from ...protocol.host import MachineHost
+from ...statemachines.compiler import Outcome
+from ...statemachines.gate import Gate
+from ...statemachines.sorts import Mode
+from ..engines import Engine, NotStaged
+from ..tracelog import TraceLog
+from ..weights import BucketSource, Manifest, ManifestStore
+
+_log = logging.getLogger(__name__)
+WATCH_S = 0.5
+"""How often the engine is looked at while nothing is heard of it."""
+
+
+class LeaseSide(Protocol):
+    """What the gate tells leases."""
+
+    def lose_track(self, lease: str, why: str) -> None: ...
+
+
+class GateActions:
+    """The one gate of a replica. Use as `async with`.
+
+    Set before use: `host`, which `log` watches; `leases`; `let_in`, which tries for requests that
+    wait; `poisoned`, which is told when the gate is.
+    """
+
+    def __init__(
+        self, replica: str, engine: Engine, manifests: ManifestStore, source: BucketSource, trace: TraceLog | None
+    ) -> None:
+        self.host: MachineHost
+        self.leases: LeaseSide
+        self.let_in: Callable[[], object]
+        self.poisoned: Callable[[], Awaitable[None]]
+        self.replica = replica
+        self.log = None if trace is None else trace.of("Gate")
+        self._engine, self._manifests, self._source = engine, manifests, source
+        self._group = asyncio.TaskGroup()
+        self._running: set[asyncio.Task[None]] = set()
+        self._question: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        self._spawn(self._watch_engine())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.rest()
+        await self._group.__aexit__(kind, error, trace)
+
+    def begin(self) -> None:
+        """The gate of this incarnation: sealed, without weights."""
+        self.host.create(self.replica, ranks=frozenset(self._engine.ranks))
+
+    def rest(self) -> None:
+        """Look after nothing any more: timer and tasks end."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._running:
+            task.cancel()
+
+    @property
+    def live(self) -> Any:
+        return self.host.live(self.replica)
+
+    def step(self, event: Any, cause: str = "") -> Outcome:
+        return self.host.step(self.replica, event, cause)
+
+    # -- what leases tell ------------------------------------------------------------------------
+
+    def admit(self, lease: str, pin: int | None) -> Outcome:
+        return self.step(Gate.Admit(lease=lease, pin=pin), lease)
+
+    def settle(self, lease: str) -> None:
+        self.step(Gate.Settle(lease=lease), lease)
+
+    def orphan(self, lease: str, why: str) -> None:
+        self.step(Gate.Orphan(lease=lease, why=why), lease)
+
+    def give_up(self, lease: str) -> None:
+        self.step(Gate.GiveUp(lease=lease), lease)
+
+    def frozen(self, lease: str, epoch: int) -> None:
+        self.step(Gate.Frozen(lease=lease, epoch=epoch), lease)
+
+    def thawed(self, lease: str, epoch: int) -> None:
+        self.step(Gate.Thawed(epoch=epoch, lease=lease), lease)
+
+    def fault(self, why: str) -> None:
+        """Device or weights are in doubt."""
+        if self.step(Gate.Fault(why=why)).kind == "go":
+            _log.error("%s is poisoned: %s", self.replica, why)
+
+    # -- outputs of the machine ------------------------------------------------------------------
+
+    async def start_timer(self, instance: str, epoch: int, timer: int, window: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(window / 1000, self._expire, epoch, timer)
+
+    async def start_drain(self, instance: str, epoch: int, mode: Mode) -> None:
+        if mode is Mode.ABORT:
+            self._abort(self.live.active)
+        elif mode is Mode.KEEP:
+            self._spawn(_ended(self._engine.freeze(epoch)))
+
+    async def ask_quiesce(self, instance: str, epoch: int) -> None:
+        if self._question is not None:
+            self._question.cancel()
+        self._question = self._spawn(self._quiesce(epoch))
+
+    async def start_install(self, instance: str, epoch: int, version: int) -> None:
+        self._spawn(self._install(epoch, version))
+
+    async def release_memory(self, instance: str, lend: str) -> None:
+        self._spawn(self._engine.release_memory())
+
+    async def thaw_all(self, instance: str, epoch: int, leases: frozenset[str]) -> None:
+        self._spawn(_ended(self._engine.continue_(epoch)))
+        self.let_in()
+
+    async def thaw(self, instance: str, epoch: int, lease: str) -> None:
+        self._spawn(_ended(self._engine.continue_(epoch)))
+
+    async def abort_suspended(self, instance: str, leases: frozenset[str]) -> None:
+        self._abort(leases)
+        self.let_in()
+        await self.poisoned()
+
+    async def abort_late(self, instance: str, lease: str) -> None:
+        self._abort((lease,))
+
+    # -- weights ---------------------------------------------------------------------------------
+
+    async def stage(self, version: int) -> Manifest:
+        """Receive and verify a version beside the resident one.
+
+        Raises FileNotFoundError, ManifestError, WeightsError; what is resident stays.
+        """
+        manifest = await asyncio.to_thread(self._manifests.get, version)
+        await self._engine.stage(manifest, self._source)
+        return manifest
+
+    async def _install(self, epoch: int, version: int) -> None:
+        try:
+            # Memory that was lent to the trainer, if it was.
+            await self._engine.restore_memory()
+            try:
+                digests = await self._engine.commit(version)
+            except NotStaged:
+                await self.stage(version)
+                digests = await self._engine.commit(version)
+        except Exception as error:
+            _log.exception("%s: the install of version %d failed", self.replica, version)
+            for rank in self._engine.ranks:
+                self.step(Gate.InstallFailed(epoch=epoch, rank=rank, why=str(error)))
+            return
+        for rank, digest in digests.items():
+            self.step(Gate.Installed(epoch=epoch, rank=rank, digest=digest))
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    async def _quiesce(self, epoch: int) -> None:
+        for rank in await self._engine.quiesce():
+            self.step(Gate.Quiesced(epoch=epoch, rank=rank))
+
+    def _abort(self, leases: Iterable[str]) -> None:
+        for lease in sorted(leases):
+            self._spawn(_ended(self._engine.abort(lease)))
+
+    def _expire(self, epoch: int, timer: int) -> None:
+        self.step(Gate.Deadline(epoch=epoch, timer=timer))
+        for lease in sorted(self.live.orphaned):
+            self.leases.lose_track(lease, "it was not continued in time")
+
+    async def _watch_engine(self) -> None:
+        """An engine that fails while nobody asks it anything is found out too."""
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if not (health := self._engine.health()).ok:
+                self.fault(health.why)
+                return
+
+    def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
+        async def run() -> None:
+            try:
+                await work
+            except Exception as error:
+                _log.exception("%s: the engine failed", self.replica)
+                self.fault(f"the engine failed: {error!r}")
+
+        task = self._group.create_task(run())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+
+async def _ended(work: Awaitable[object]) -> None:
+    await work

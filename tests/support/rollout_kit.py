@@ -1,0 +1,256 @@
+"""A rollout worker as a test drives it: a process of its own, a controller's commands, requests, weights."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from grpc import aio
+
+from sluicegate.protocol.client import dial
+from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.protocol.generated.gate_service import GATE, GateClient
+from sluicegate.protocol.generated.lease_service import LeaseClient
+from sluicegate.protocol.refusals import Detail, detail
+from sluicegate.runtime.config import write_config
+from sluicegate.runtime.models import make_tiny_qwen3
+from sluicegate.runtime.weights import Manifest, ManifestStore, ShmPublisher, canonical_tensors
+from sluicegate.runtime.workers.config import RolloutConfig
+from sluicegate.statemachines.sorts import Mode
+
+VOCABULARY, POSITIONS = 23, 4096
+START_S = 90.0
+REASON = rollout_pb2.FinishReason
+
+
+def make_weights(seed: int) -> torch.nn.Module:
+    """A tiny model of the one architecture of these tests; larger weights than fresh ones, so that seeds differ."""
+    model = make_tiny_qwen3(VOCABULARY, hidden=32, layers=1, max_positions=POSITIONS, seed=seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+    return model
+
+
+@dataclass
+class Weights:
+    """Versions of a run, published without a trainer: version v has the weights of seed `seeds[v]`, or v."""
+
+    run: str
+    folder: Path
+    seeds: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.store = ManifestStore(self.folder / "manifests")
+        self.publisher = ShmPublisher(self.run, root=self.folder / "shm", bucket_bytes=16 * 1024)
+        self.model = self.folder / "model"
+        if not self.model.exists():
+            make_weights(0).save_pretrained(self.model)  # pyright: ignore[reportCallIssue]
+
+    def publish(self, version: int) -> Manifest:
+        if version in self.publisher.published():
+            return self.store.get(version)
+        tensors = canonical_tensors(make_weights(self.seeds.get(version, version)))
+        manifest = self.publisher.publish(version, version, tensors.items(), torch.float32)
+        self.store.put(manifest)
+        return manifest
+
+    def config(self, replica: str, **changes: Any) -> RolloutConfig:
+        return RolloutConfig(
+            replica=replica, run=self.run, model=self.model, state=self.folder / f"state-{replica}",
+            manifests=self.folder / "manifests", trace=self.folder / "trace", shm_root=self.folder / "shm", deliver_ms=5,
+            **changes,
+        )  # fmt: skip
+
+
+@contextmanager
+def worker_process(kind: str, config: Any, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Any]]]:
+    """A worker that is ready, with its ready line; it has ended when the context is left."""
+    path = folder / f"{kind}-{time.monotonic_ns()}.json"
+    write_config(path, config)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sluicegate", "worker", kind, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        readable, _, _ = select.select([process.stdout], [], [], START_S)
+        line = process.stdout.readline() if readable else b""
+        assert line, f"the worker said nothing; its exit status is {process.poll()}"
+        yield process, json.loads(line)
+    finally:
+        process.kill()
+        process.wait(10)
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+class Refused(Exception):
+    """A request that was refused."""
+
+    def __init__(self, found: Detail) -> None:
+        super().__init__(found.reason)
+        self.reason, self.retry, self.state = found.reason.lower(), found.retry, found.state
+
+
+@dataclass
+class Answer:
+    """What a stream has brought so far."""
+
+    lease: str = ""
+    incarnation: str = ""
+    epoch: int = 0
+    version: int | None = None
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    reason: str = ""
+    text: str = ""
+    chunks: int = 0
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        return [(version, len(list(group))) for version, group in itertools.groupby(self.versions)]
+
+
+class Driven:
+    """A replica that serves: its controller and its clients in one. Epochs rise with each use."""
+
+    _epochs = itertools.count(1)
+
+    def __init__(self, ready: dict[str, Any], weights: Weights, control: aio.Channel, data: aio.Channel) -> None:
+        self.ready, self.weights, self.control = ready, weights, control
+        self.gate = GateClient(control, ready["replica"], incarnation=ready["incarnation"])
+        self.data: Any = rollout_pb2_grpc.RolloutStub(data)
+        self.term, self.epoch = 1, 0
+
+    # -- the controller's part -------------------------------------------------------------------
+
+    async def now(self) -> Any:
+        return (await self.gate.get()).snapshot
+
+    async def until(self, holds: Any, within: float = 20.0) -> Any:
+        async with asyncio.timeout(within):
+            async for seen in self.gate.watch():
+                if holds(seen.snapshot):
+                    return seen.snapshot
+        raise AssertionError("the watch ended")
+
+    async def claim(self) -> None:
+        self.term = max(self.term, (await self.now()).term)
+        await self.gate.claim(term=self.term)
+
+    async def seal(self, mode: Mode = Mode.WAIT, window: int = 60_000) -> None:
+        self.epoch = max(next(self._epochs), (await self.now()).epoch + 1)
+        await self.gate.seal(term=self.term, epoch=self.epoch, mode=mode, window=window)
+
+    async def drain(self) -> Any:
+        await self.gate.drain(term=self.term, epoch=self.epoch)
+        return await self.until(lambda g: g.quiet == g.ranks)
+
+    async def install(self, version: int) -> Any:
+        digests = self.weights.publish(version).rank_digests((await self.now()).ranks)
+        await self.gate.install(term=self.term, epoch=self.epoch, version=version, digests=digests)
+        return await self.until(lambda g: g.verified == g.ranks or g.state != "INSTALLING")
+
+    async def reopen(self) -> None:
+        await self.gate.reopen(term=self.term, epoch=self.epoch)
+
+    async def close(self) -> None:
+        await self.until(lambda g: not g.suspended)
+        await self.gate.close(term=self.term, epoch=self.epoch)
+
+    async def update(self, version: int, mode: Mode = Mode.WAIT) -> Any:
+        """A whole operation; what the gate then holds."""
+        await self.seal(mode)
+        await self.drain()
+        await self.install(version)
+        await self.reopen()
+        await self.close()
+        return await self.now()
+
+    # -- a client's part -------------------------------------------------------------------------
+
+    def request(self, **given: Any) -> rollout_pb2.GenerateRequest:
+        sampling = rollout_pb2.SamplingParams(
+            max_tokens=given.pop("max_tokens", 8), temperature=given.pop("temperature", 1.0), top_p=1.0,
+            seed=given.pop("seed", 0), stop_token_ids=given.pop("stop_ids", ()),
+        )  # fmt: skip
+        prompt = given.pop("prompt", (3, 1, 4))
+        return rollout_pb2.GenerateRequest(prompt_token_ids=prompt, sampling=sampling, **given)
+
+    async def stream(self, timeout: float = 60.0, **given: Any) -> AsyncIterator[Answer]:
+        """The answer as it grows. Raises Refused."""
+        answer = Answer()
+        call = self.data.Generate(self.request(**given), timeout=timeout)
+        try:
+            async for chunk in call:
+                answer.chunks += 1
+                if chunk.lease:
+                    assert answer.chunks == 1
+                    assert not chunk.token_ids
+                    answer.lease, answer.incarnation, answer.epoch = chunk.lease, chunk.incarnation, chunk.epoch
+                    answer.version = chunk.version if chunk.HasField("version") else None
+                assert not answer.reason, "nothing follows the end"
+                assert len(chunk.token_ids) == len(chunk.log_probs) == sum(s.count for s in chunk.spans)
+                answer.ids += chunk.token_ids
+                answer.logprobs += chunk.log_probs
+                answer.versions += [s.version for s in chunk.spans for _ in range(s.count)]
+                if chunk.finish_reason:
+                    answer.reason = REASON.Name(chunk.finish_reason).removeprefix("FINISH_REASON_").lower()
+                    answer.text = chunk.text
+                yield answer
+        except aio.AioRpcError as error:
+            found = detail(error, GATE.reply)
+            if found is None:
+                raise
+            raise Refused(found) from error
+        finally:
+            call.cancel()
+
+    async def generate(self, **given: Any) -> Answer:
+        answer = Answer()
+        async for grown in self.stream(**given):
+            answer = grown
+        return answer
+
+    async def lease_state(self, lease: str) -> Any:
+        return (await LeaseClient(self.control, lease, incarnation=self.ready["incarnation"]).get()).snapshot
+
+    def lease(self, lease: str) -> LeaseClient:
+        return LeaseClient(self.control, lease, incarnation=self.ready["incarnation"])
+
+
+@asynccontextmanager
+async def driven(ready: dict[str, Any], weights: Weights) -> AsyncIterator[Driven]:
+    """Clients of the worker with this ready line; its gate is claimed."""
+    control, data = dial(ready["control"]), dial(ready["data"])
+    try:
+        made = Driven(ready, weights, control, data)
+        await made.claim()
+        yield made
+    finally:
+        await data.close()
+        await control.close()
+
+
+async def first_tokens(stream: AsyncIterator[Answer], count: int = 1) -> Answer:
+    """Read on until so many tokens have come."""
+    async for answer in stream:
+        if len(answer.ids) >= count:
+            return answer
+    raise AssertionError("the stream ended before")
