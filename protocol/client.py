@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import random
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -129,9 +129,7 @@ class Refused(CallError):
         self.snapshot = view
         self.number: int = reply.number
         self.incarnation: str = reply.incarnation
-        said = f"{machine} in {self.state} refused {event}: {self.reason}" + (
-            f" ({self.text})" if self.text else ""
-        )
+        said = f"{machine} in {self.state} refused {event}: {self.reason}" + (f" ({self.text})" if self.text else "")
         super().__init__(said + (", may be retried" if self.retry else ""), operation_id)
 
 
@@ -201,7 +199,7 @@ class Client(Generic[V]):
             raise Stale(self.WIRE.name, "Get", "", Detail(INCARNATION, state, False, True, reply), view)
         return Seen(view, reply.number, reply.incarnation)
 
-    async def _watch(self, request: Any) -> AsyncIterator[Seen[V]]:
+    async def _watch(self, request: Any) -> AsyncGenerator[Seen[V], None]:
         call = self._stub.Watch(request)
         try:
             async for t in call:
@@ -212,9 +210,7 @@ class Client(Generic[V]):
         finally:
             call.cancel()
 
-    async def _ask(
-        self, event: str, method: Any, request: Any, operation: str, deadline: float | None
-    ) -> Any:
+    async def _ask(self, event: str, method: Any, request: Any, operation: str, deadline: float | None) -> Any:
         """One answered call; retried while nothing is answered. Raises CallError."""
         within = self._deadline if deadline is None else deadline
         clock = asyncio.get_running_loop().time

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
@@ -29,6 +29,9 @@ from .wire import Wire, outcome_of
 
 Observer = Callable[[str, int, Any, str, str, Outcome, str], None]
 """Called at every step: instance, number after it, event, state before, state after, outcome, cause."""
+Lives = Callable[[str, Any, bool], None]
+"""Called when an instance begins, with its live machine and whether it goes on from a snapshot, and when
+it is dropped, with None."""
 
 _cause: ContextVar[str] = ContextVar("cause", default="")
 
@@ -70,7 +73,8 @@ class MachineHost:
     `handlers` has one async method per output of the machine, called as `method(instance, *fields)`.
     A handler that raises ends the host with its exception, unless `on_failure(instance, output, error)`
     is given and returns. `incarnation` names this life of the process; `store` keeps answers and
-    snapshots; `observer` sees every step. On leaving, queued outputs get `grace` seconds to run.
+    snapshots; `observer` sees every step, `lives` every beginning and end of an instance. On leaving,
+    queued outputs get `grace` seconds to run.
     """
 
     def __init__(
@@ -81,13 +85,14 @@ class MachineHost:
         incarnation: str,
         store: Store | None = None,
         observer: Observer | None = None,
+        lives: Lives | None = None,
         on_failure: Callable[[str, Any, Exception], None] | None = None,
         grace: float = 5.0,
     ) -> None:
         self.wire, self.incarnation = wire, incarnation
         self.store: Store = store if store is not None else MemoryStore()
         self.journal: Journal[Record] = Journal(self.store)
-        self._observer, self._on_failure, self._grace = observer, on_failure, grace
+        self._observer, self._lives, self._on_failure, self._grace = observer, lives, on_failure, grace
         self._slots: dict[str, Slot] = {}
         self._open: dict[tuple[str, str], tuple[Answer, Ticket]] = {}
         self._handlers = {output: getattr(handlers, name) for output, name in wire.handlers}
@@ -130,7 +135,7 @@ class MachineHost:
 
     def adopt(self, instance: str, snapshot: Any) -> None:
         """A new instance with the content of `snapshot`. Raises ValueError if there is one of this name."""
-        self._add(instance, snapshot.live(), 0)
+        self._add(instance, snapshot.live(), 0, True)
 
     def restore(self, instance: str) -> bool:
         """Go on from the last stored snapshot, with its number; whether there was one."""
@@ -138,7 +143,7 @@ class MachineHost:
         if saved is None:
             return False
         snapshot = self.wire.value(self.wire.snapshot.FromString(saved.snapshot))
-        self._add(instance, snapshot.live(), saved.number)
+        self._add(instance, snapshot.live(), saved.number, True)
         return True
 
     def drop(self, instance: str) -> None:
@@ -146,6 +151,8 @@ class MachineHost:
         slot = self._slots.pop(instance, None)
         if slot is not None:
             self._end(slot)
+            if self._lives is not None:
+                self._lives(instance, None, False)
 
     def __contains__(self, instance: str) -> bool:
         return instance in self._slots
@@ -208,9 +215,7 @@ class MachineHost:
             if answer is None:
                 return None
         if answer.payload != payload:
-            raise PayloadMismatch(
-                f"operation {operation_id} was another request: take a new id for a new request"
-            )
+            raise PayloadMismatch(f"operation {operation_id} was another request: take a new id for a new request")
         reply = self.wire.reply.FromString(answer.reply)
         reply.replayed = True
         return reply, ticket
@@ -222,9 +227,7 @@ class MachineHost:
 
         Raises UnknownInstance.
         """
-        _, reply, ticket = self._store(
-            self._slot(instance), event, operation_id, payload, cause or operation_id
-        )
+        _, reply, ticket = self._store(self._slot(instance), event, operation_id, payload, cause or operation_id)
         return reply, ticket
 
     def present(self, instance: str) -> tuple[Any, Ticket | None]:
@@ -238,7 +241,7 @@ class MachineHost:
         )
         return reply, slot.ticket
 
-    async def watch(self, instance: str) -> AsyncIterator[Any]:
+    async def watch(self, instance: str) -> AsyncGenerator[Any, None]:
         """Transitions as messages: first the instance as it is, then each change; ends when it is dropped.
 
         A reader that is too slow gets a fresh snapshot for what it missed. Raises UnknownInstance.
@@ -268,12 +271,12 @@ class MachineHost:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _add(self, instance: str, live: Any, number: int) -> None:
+    def _add(self, instance: str, live: Any, number: int, goes_on: bool = False) -> None:
         if instance in self._slots:
-            raise ValueError(
-                f"{self.wire.name} {instance} is there already: drop it first, or take another name"
-            )
+            raise ValueError(f"{self.wire.name} {instance} is there already: drop it first, or take another name")
         self._slots[instance] = Slot(instance, live, number)
+        if self._lives is not None:
+            self._lives(instance, live, goes_on)
 
     def _slot(self, instance: str) -> Slot:
         slot = self._slots.get(instance)

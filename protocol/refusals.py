@@ -34,9 +34,7 @@ async def refuse(
 ) -> NoReturn:
     """End the call with a refusal; `reply` shows the instance, or is None where it is not known."""
     status = status_pb2.Status(code=code.value[0], message=text)
-    status.details.add().Pack(
-        error_details_pb2.ErrorInfo(reason=reason.upper(), domain=DOMAIN, metadata=facts)
-    )
+    status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason.upper(), domain=DOMAIN, metadata=facts))
     if reply is not None:
         status.details.add().Pack(reply)
     await context.abort(code, text, ((DETAILS, status.SerializeToString()),))

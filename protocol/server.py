@@ -86,18 +86,14 @@ class Server:
         for service in self._services:
             service.add_to(self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection(
-            (*names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
-        )
+        reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
         try:
             if self._credentials is None:
                 self.port = self._server.add_insecure_port(self.target)
             else:
                 self.port = self._server.add_secure_port(self.target, self._credentials)
         except RuntimeError as error:
-            raise ServerError(
-                f"cannot listen on {self.target}: take another port, or 0 for a free one"
-            ) from error
+            raise ServerError(f"cannot listen on {self.target}: take another port, or 0 for a free one") from error
         await self._server.start()
         for name in ("", *names):
             await self.set_serving(True, name)

@@ -46,9 +46,7 @@ class Servicer:
                     f"fence.operation_id needs 1 to {ID_LIMIT} characters: take a new one for a new request"
                 )
             event = to_event(request)
-            payload = blake2b(
-                request.SerializeToString(deterministic=True), digest_size=16, key=name.encode()
-            ).digest()
+            payload = blake2b(request.SerializeToString(deterministic=True), digest_size=16, key=name.encode()).digest()
             done = host.recall(instance, fence.operation_id, payload)
             if done is None:
                 if fence.incarnation != host.incarnation:
@@ -58,9 +56,7 @@ class Servicer:
         except WireError as error:
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, error, name)
         except PayloadMismatch as error:
-            await self._refuse(
-                context, StatusCode.INVALID_ARGUMENT, PAYLOAD, error, name, host.present(instance)[0]
-            )
+            await self._refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, error, name, host.present(instance)[0])
         except UnknownInstance as error:
             await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, error, name)
         reply, ticket = done
@@ -91,9 +87,7 @@ class Servicer:
         if ticket is not None:
             await ticket.wait()
         text = f"this is life {self._host.incarnation!r}, not {asked!r}: look at the instance again"
-        await self._refuse(
-            context, StatusCode.FAILED_PRECONDITION, INCARNATION, text, name, reply, fence=True
-        )
+        await self._refuse(context, StatusCode.FAILED_PRECONDITION, INCARNATION, text, name, reply, fence=True)
 
     async def _refuse_late(self, name: str, context: Context) -> None:
         left = context.time_remaining()

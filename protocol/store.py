@@ -187,9 +187,7 @@ class SqliteStore:
             # Reads go through a connection of their own, so that they never wait for a write.
             self._reader = self._connect()
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{path}: not a usable store ({error}): give a path that can be written"
-            ) from error
+            raise StoreError(f"{path}: not a usable store ({error}): give a path that can be written") from error
 
     def answer(self, machine: str, instance: str, operation: str) -> Answer | None:
         row = self._reader.execute(
@@ -206,9 +204,7 @@ class SqliteStore:
         return Saved(*row) if row else None
 
     def instances(self, machine: str) -> list[str]:
-        rows = self._reader.execute(
-            "SELECT instance FROM instances WHERE machine = ? ORDER BY instance", (machine,)
-        )
+        rows = self._reader.execute("SELECT instance FROM instances WHERE machine = ? ORDER BY instance", (machine,))
         return [row[0] for row in rows]
 
     def write(self, records: Sequence[Record]) -> None:
@@ -230,9 +226,7 @@ class SqliteStore:
                 self._writer.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", answers)
                 self._writer.executemany("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?)", rows)
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self._path}: cannot write ({error}): free the disk or mend its rights"
-            ) from error
+            raise StoreError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
 
     def forget(self, machine: str, instance: str) -> None:
         self._change("DELETE FROM instances WHERE machine = ? AND instance = ?", (machine, instance))
@@ -242,10 +236,7 @@ class SqliteStore:
         return row[0] if row else 0
 
     def advance(self, name: str) -> int:
-        grow = (
-            "INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
-            " RETURNING value"
-        )
+        grow = "INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
         return self._change(grow, (name,))[0][0]
 
     def raise_to(self, name: str, value: int) -> bool:
@@ -263,9 +254,7 @@ class SqliteStore:
         connection = sqlite3.connect(self._path, timeout=5.0, isolation_level=None, check_same_thread=False)
         mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
-            raise StoreError(
-                f"{self._path}: no write-ahead log on this file system ({mode}): use a local disk"
-            )
+            raise StoreError(f"{self._path}: no write-ahead log on this file system ({mode}): use a local disk")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -275,8 +264,6 @@ class SqliteStore:
         try:
             return connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self._path}: cannot write ({error}): free the disk or mend its rights"
-            ) from error
+            raise StoreError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
         finally:
             connection.close()

@@ -9,6 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,7 @@ from .statemachines.machines import MACHINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "fields.lock.json"
-PACKAGE_DOC = (
-    '"""Made by `sluicegate generate`: proto files, their stubs, and one service module per machine."""\n'
-)
+PACKAGE_DOC = '"""Made by `sluicegate generate`: proto files, their stubs, and one service module per machine."""\n'
 
 
 class GenerationError(Exception):
@@ -61,7 +60,8 @@ class Files:
             raise GenerationError(f"cannot write ({error}): generate in a checkout that is yours") from error
         finally:
             for beside, _ in staged:
-                beside.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    beside.unlink()
         return [*changed, *self.stale]
 
 

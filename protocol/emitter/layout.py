@@ -162,9 +162,7 @@ def layout(ir: Ir) -> Layout:
     state = ProtoField("state", f"{machine}State")
     for own in ir.fields:
         if own.name in ("state", *TAKEN[:2]):
-            raise LayoutError(
-                f"{machine}.{own.name}: a snapshot on the wire has a `{own.name}` of its own: rename it"
-            )
+            raise LayoutError(f"{machine}.{own.name}: a snapshot on the wire has a `{own.name}` of its own: rename it")
     fields = tuple(out.field(f.name, f.type) for f in ir.fields)
     out.add(Message(f"{machine}Snapshot", (state, *fields), first_line(ir.doc)))
     for event in ir.events:
@@ -208,9 +206,7 @@ def _method(out: Layout, event: Event) -> Method:
         raise LayoutError(f"{where}: every service has a method {event.name} already: rename the event")
     for own in event.fields:
         if own.name in TAKEN:
-            raise LayoutError(
-                f"{where}.{own.name}: requests have a `{own.name}` of their own: rename the field"
-            )
+            raise LayoutError(f"{where}.{own.name}: requests have a `{own.name}` of their own: rename the field")
     fenced = tuple(f for f in event.fields if f.name in event.fenced)
     plain = tuple(f for f in event.fields if f.name not in event.fenced)
     fence = f"{machine}{''.join(f.name.title().replace('_', '') for f in fenced)}Fence"

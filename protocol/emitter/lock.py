@@ -37,9 +37,7 @@ def read_lock(path: Path) -> Lock:
             for name, entry in entries.items():
                 _check(f"{machine}.{name}", entry)
     except (ValueError, AttributeError, KeyError, TypeError) as wrong:
-        raise LockError(
-            f"{path}: not a lock of field numbers ({wrong}): restore it from version control"
-        ) from wrong
+        raise LockError(f"{path}: not a lock of field numbers ({wrong}): restore it from version control") from wrong
     return lock
 
 

@@ -20,7 +20,7 @@ from .layout import Layout, LayoutError, Method, constant, first_line, proto_nam
 from .proto import PACKAGE
 
 WIDTH = 110
-ABSTRACT = ("AsyncIterator", "Mapping", "Sequence", "Set")
+ABSTRACT = ("AsyncGenerator", "AsyncIterator", "Mapping", "Sequence", "Set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,7 @@ class _Writer:
             "    state: str",
             *(f"    {f.name}: {self.convert.annotation(f.type)}" for f in fields),
         ]
-        sent = [
-            f"{proto_name(f.name)}={self.convert.to_message(f.type, f'instance.{f.name}')}" for f in fields
-        ]
+        sent = [f"{proto_name(f.name)}={self.convert.to_message(f.type, f'instance.{f.name}')}" for f in fields]
         message = [
             f"def snapshot_message(instance: Any) -> pb.{machine}Snapshot:",
             '    """The message of a snapshot or of a live instance."""',
@@ -204,9 +202,7 @@ class _Writer:
             "Get", f"{machine}GetRequest", f"pb.{machine}Reply", ["return await self._get(request, context)"]
         )
         stream = ["async for transition in self._watch(request, context):", "    yield transition"]
-        lines += self.served(
-            "Watch", f"{machine}WatchRequest", f"AsyncIterator[pb.{machine}Transition]", stream
-        )
+        lines += self.served("Watch", f"{machine}WatchRequest", f"AsyncIterator[pb.{machine}Transition]", stream)
         return "\n".join(lines)
 
     def served(self, name: str, request: str, result: str, body: list[str]) -> list[str]:
@@ -231,7 +227,7 @@ class _Writer:
             '        """The instance as it is now. Raises Stale if it is not the client\'s life of it."""',
             f"        return await self._get(pb.{machine}GetRequest(instance=self._instance), deadline)",
             "",
-            f"    def watch(self) -> AsyncIterator[Seen[{view}]]:",
+            f"    def watch(self) -> AsyncGenerator[Seen[{view}], None]:",
             '        """The instance as it is now, then each change. Raises Unreachable if it breaks off."""',
             f"        return self._watch(pb.{machine}WatchRequest(instance=self._instance))",
         ]
@@ -241,9 +237,7 @@ class _Writer:
         event = method.event
         args = [f"{f.name}: {self.convert.annotation(f.type, argument=True)}" for f in event.fields]
         args += ["operation_id: str | None = None", "deadline: float | None = None"]
-        lines = self.signature(
-            proto_name(snake(event.name)), ["self", "*", *args], f"Reply[{self.machine}View]"
-        )
+        lines = self.signature(proto_name(snake(event.name)), ["self", "*", *args], f"Reply[{self.machine}View]")
         if event.doc:
             lines.append(f'        """{first_line(event.doc)}"""')
         fence = f"fence=pb.{method.fence}({', '.join(self.sent(method.fenced))})"

@@ -41,12 +41,8 @@ def stubs(protos: dict[str, str], header: str) -> dict[str, str]:
         with contextlib.redirect_stderr(said):
             status = protoc.main(["protoc", f"-I{source.parent.parent}", *kinds, *files])
         if status != 0:
-            raise StubError(
-                f"the proto compiler refused {', '.join(protos)} ({said.getvalue().strip() or status})"
-            )
+            raise StubError(f"the proto compiler refused {', '.join(protos)} ({said.getvalue().strip() or status})")
         for path in sorted((out / VIRTUAL).iterdir()):
-            text = re.sub(
-                r"^from sluicegate\.v1 import ", "from . import ", path.read_text(), flags=re.MULTILINE
-            )
+            text = re.sub(r"^from sluicegate\.v1 import ", "from . import ", path.read_text(), flags=re.MULTILINE)
             made[path.name] = f"# {header}\n{text}"
     return made

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from grpc import aio
@@ -422,6 +422,6 @@ class GateClient(Client[GateView]):
         """The instance as it is now. Raises Stale if it is not the client's life of it."""
         return await self._get(pb.GateGetRequest(instance=self._instance), deadline)
 
-    def watch(self) -> AsyncIterator[Seen[GateView]]:
+    def watch(self) -> AsyncGenerator[Seen[GateView], None]:
         """The instance as it is now, then each change. Raises Unreachable if it breaks off."""
         return self._watch(pb.GateWatchRequest(instance=self._instance))

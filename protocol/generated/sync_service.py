@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
 from grpc import aio
@@ -153,6 +153,6 @@ class SyncClient(Client[SyncView]):
         """The instance as it is now. Raises Stale if it is not the client's life of it."""
         return await self._get(pb.SyncGetRequest(instance=self._instance), deadline)
 
-    def watch(self) -> AsyncIterator[Seen[SyncView]]:
+    def watch(self) -> AsyncGenerator[Seen[SyncView], None]:
         """The instance as it is now, then each change. Raises Unreachable if it breaks off."""
         return self._watch(pb.SyncWatchRequest(instance=self._instance))
