@@ -1,0 +1,62 @@
+"""What the documents show works when it is pasted."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sluicegate.runtime.config import from_mapping
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_python_in_a_page_runs_from_top_to_bottom(page: Path) -> None:
+    names: dict[str, object] = {"__name__": "__docs__"}
+    runner = doctest.DocTestRunner(verbose=False)
+    for code in blocks(page, "python"):
+        if ">>>" in code:
+            test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), 0)
+            runner.run(test, clear_globs=False)
+            names = test.globs
+        else:
+            exec(compile(code, str(page), "exec"), names)
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL))
+    assert [link for link in links if not (page.parent / link).exists() and not link.endswith(".png")] == []
+
+
+def test_the_config_that_the_demo_page_shows_is_the_default() -> None:
+    from sluicegate.runtime.demo.config import DemoConfig
+
+    (text,) = blocks(ROOT / "docs" / "demo.md", "yaml")
+    assert from_mapping(DemoConfig, yaml.safe_load(text), "docs/demo.md") == DemoConfig()
+
+
+def test_the_machine_of_the_readme_is_checked_when_it_is_pasted(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    (tmp_path / "turnstile.py").write_text(code)
+    words = [sys.executable, "-m", "sluicegate", "check", "turnstile:Turnstile"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Turnstile" in done.stdout
+    (tmp_path / "turnstile.py").write_text(code.replace("row(Push", "# row(Push"))
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "event Push: has no row" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
