@@ -39,15 +39,19 @@ Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
 
 def _rollout(path: Path) -> Work:
     from .config import RolloutConfig
-    from .rollout import run
 
     config = read_config(RolloutConfig, path)
+    # Only now, so that a config is judged without waiting for torch.
+    from .rollout import run
+
     return lambda announce: run(config, announce)
 
 
 def _trainer(path: Path) -> Work:
     from .config import TrainerConfig
-    from .trainer import run
 
     config = read_config(TrainerConfig, path)
+    # Only now, so that a config is judged without waiting for torch.
+    from .trainer import run
+
     return lambda announce: run(config, announce)

@@ -70,8 +70,8 @@ class Weights:
     def config(self, replica: str, **changes: Any) -> RolloutConfig:
         return RolloutConfig(
             replica=replica, run=self.run, model=self.model, state=self.folder / f"state-{replica}",
-            manifests=self.folder / "manifests", trace=self.folder / "trace", shm_root=self.folder / "shm", deliver_ms=5,
-            **changes,
+            manifests=self.folder / "manifests", trace=self.folder / "trace", shm_root=self.folder / "shm",
+            deliver_ms=5, **changes,
         )  # fmt: skip
 
 
@@ -193,10 +193,10 @@ class Driven:
         prompt = given.pop("prompt", (3, 1, 4))
         return rollout_pb2.GenerateRequest(prompt_token_ids=prompt, sampling=sampling, **given)
 
-    async def stream(self, timeout: float = 60.0, **given: Any) -> AsyncIterator[Answer]:
+    async def stream(self, within: float = 60.0, **given: Any) -> AsyncIterator[Answer]:
         """The answer as it grows. Raises Refused."""
         answer = Answer()
-        call = self.data.Generate(self.request(**given), timeout=timeout)
+        call = self.data.Generate(self.request(**given), timeout=within)
         try:
             async for chunk in call:
                 answer.chunks += 1
