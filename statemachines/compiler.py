@@ -41,10 +41,11 @@ def compile_machine(machine: Any) -> None:
     ir: Ir = machine.ir
     slots = ("state", *(f.name for f in ir.fields))
     common = {"machine": machine, "fields": ir.fields, "__module__": machine.__module__}
-    data = type("Data", (Instance,), {**common, "__slots__": slots})
+    data: type = type("Data", (Instance,), {**common, "__slots__": slots})
 
     def form(name: str, base: type[Instance]) -> Any:
-        return type(name, (base, data), {**common, "__slots__": (), "__qualname__": f"{machine.__name__}.{name}"})
+        bases: tuple[type, ...] = (base, data)
+        return type(name, bases, {**common, "__slots__": (), "__qualname__": f"{machine.__name__}.{name}"})
 
     snapshot, live = form("Snapshot", SnapshotBase), form("Live", LiveBase)
     writer = _Writer(ir)
@@ -130,7 +131,8 @@ class _Writer:
         self.line(0, "")
         for name, made, forms in (("_freeze", "_snapshot_of", FROZEN), ("_thaw", "_live_of", LIVE)):
             values = "".join(
-                f", {forms[f.type.kind].__name__}(_m.{f.name})" if f.type.kind in forms else f", _m.{f.name}" for f in fields
+                f", {forms[f.type.kind].__name__}(_m.{f.name})" if f.type.kind in forms else f", _m.{f.name}"
+                for f in fields
             )
             self.line(0, f"def {name}(_m):")
             self.line(1, f"return {made}(_m.state{values})")
@@ -288,7 +290,9 @@ _PARTS: dict[str, tuple[int, ...]] = {
 
 def _comparable(cell: Cell) -> tuple[Any, ...]:
     """What two cells must share to be one piece of code; the targets of stays do not matter."""
-    return tuple(replace(b, target="" if b.kind != "go" else b.target, where="") for b in (*cell.branches, cell.otherwise))
+    return tuple(
+        replace(b, target="" if b.kind != "go" else b.target, where="") for b in (*cell.branches, cell.otherwise)
+    )
 
 
 def predicate(machine: Any, name: str) -> Callable[[Any], bool]:

@@ -10,6 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import inspect
 import typing
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -87,7 +88,9 @@ class Expr:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(f"{self} has no truth while a machine is declared: write a & b, a | b, ~a instead of and, or, not")
+        raise TypeError(
+            f"{self} has no truth while a machine is declared: write a & b, a | b, ~a instead of and, or, not"
+        )
 
     def __contains__(self, item: object) -> NoReturn:
         raise TypeError(f"write {self}.has(x) instead of x in {self}")
@@ -317,7 +320,9 @@ class Record(Expr):
         cls.members = {name: type_of(hint) for name, hint in annotations_of(cls).items()}
         for name, member in cls.members.items():
             if member.kind in ("map", "note"):
-                raise TypeError(f"{cls.__name__}.{name} is a {member}, and a record holds no map and no note: make it a field")
+                raise TypeError(
+                    f"{cls.__name__}.{name} is a {member}, and a record holds no map and no note: make it a field"
+                )
         for name in cls.members:
             setattr(cls, name, _RecordField(name))
 
@@ -325,7 +330,9 @@ class Record(Expr):
 
     def __init__(self, **values: Any) -> None:
         if set(values) != set(self.members):
-            raise TypeError(f"{type(self).__name__} takes exactly {', '.join(self.members)}; got {', '.join(values) or 'nothing'}")
+            raise TypeError(
+                f"{type(self).__name__} takes exactly {', '.join(self.members)}; got {', '.join(values) or 'nothing'}"
+            )
         if any(isinstance(v, Expr) and "node" in v.__dict__ for v in values.values()):
             nodes = tuple(lift(values[name], hint) for name, hint in self.members.items())
             self.node = Node("record", nodes, type_of(type(self)))
@@ -335,7 +342,7 @@ class Record(Expr):
     def __eq__(self, other: Any) -> Any:
         if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
             return _compare("eq", self, other)
-        return type(self) is type(other) and self.values == other.values
+        return isinstance(other, Record) and type(self) is type(other) and self.values == other.values
 
     def __ne__(self, other: Any) -> Any:
         if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
@@ -372,8 +379,10 @@ def type_of(hint: Any) -> Type:
     if origin in _CONTAINERS:
         inner = tuple(type_of(a) for a in args)
         kind = _CONTAINERS[origin]
-        if kind == "opt" and inner[0].kind == "opt" or any(a.kind in ("map", "note") for a in inner):
-            raise TypeError(f"{hint} nests what cannot be nested (Opt in Opt, Map or Note in anything): use a Record or an Id")
+        if (kind == "opt" and inner[0].kind == "opt") or any(a.kind in ("map", "note") for a in inner):
+            raise TypeError(
+                f"{hint} nests what cannot be nested (Opt in Opt, Map or Note in anything): use a Record or an Id"
+            )
         return Type(kind, args=inner)
     if isinstance(hint, type) and issubclass(hint, Expr):
         if hint in (Bool, Nat, Note):
@@ -388,10 +397,17 @@ def type_of(hint: Any) -> Type:
         return result
     if isinstance(hint, str):
         raise TypeError(f"the annotation {hint!r} is text: take `from __future__ import annotations` out of the module")
-    raise TypeError(f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)")
+    raise TypeError(
+        f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)"
+    )
 
 
-_CONTAINERS: dict[Any, typing.Literal["opt", "set", "map", "seq"]] = {Opt: "opt", SetOf: "set", MapOf: "map", SeqOf: "seq"}
+_CONTAINERS: dict[Any, typing.Literal["opt", "set", "map", "seq"]] = {
+    Opt: "opt",
+    SetOf: "set",
+    MapOf: "map",
+    SeqOf: "seq",
+}
 _BY_KIND: dict[str, type[Expr]] = {
     "bool": Bool, "nat": Nat, "note": Note, "enum": EnumOf, "opt": Opt, "set": SetOf, "map": MapOf, "seq": SeqOf,
 }  # fmt: skip
@@ -405,7 +421,7 @@ def wrap(node: Node) -> Any:
 
 def annotations_of(cls: type) -> dict[str, Any]:
     """The annotations of this class itself, in order, without private and class variables."""
-    own = cls.__dict__.get("__annotations__", {})
+    own = inspect.get_annotations(cls)
     return {k: v for k, v in own.items() if not k.startswith("_") and typing.get_origin(v) is not typing.ClassVar}
 
 
@@ -432,7 +448,7 @@ def lift(value: Any, type_: Type) -> Node:
             pass
         case "opt", _:
             return Node("some", (lift(value, type_.args[0]),), type_)
-        case ("set" | "map" | "seq"), (frozenset() | set() | dict() | tuple()) if not value:
+        case (("set" | "map" | "seq"), (frozenset() | set() | dict() | tuple())) if not value:
             value = ()
         case _:
             report(repr(value), f"is not a {type_}", f"give a {type_}")

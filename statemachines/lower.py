@@ -18,14 +18,16 @@ from .expressions import Expr, lift
 from .problems import report
 from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table, as_action
 
-RESERVED = frozenset(
-    {"state", "step", "initial", "ir", "Live", "Snapshot", "snapshot", "live", "values", "of_values", "arguments", "where", "scope",
-     "fields", "machine", "replace", "source"}
-)  # fmt: skip
+# fmt: off
+RESERVED = frozenset({
+    "arguments", "fields", "initial", "ir", "live", "Live", "machine", "of_values", "own", "replace", "scope",
+    "snapshot", "Snapshot", "source", "state", "step", "values", "where",
+})
 """Names of the language itself: of machines, instances and messages."""
 
 HELPERS = frozenset({"frozenset", "set", "dict", "list", "tuple", "len", "max", "without"})
 """Names that compiled steps call, and that an event's argument would hide from them."""
+# fmt: on
 
 
 def snake(name: str) -> str:
@@ -61,7 +63,9 @@ class _Lowering:
         fences = [p for p in parts if isinstance(p, Fence)]
         rows = {r.event: r for r in self.check_rows(parts)}
         order = self.check_columns(parts)
-        fields = tuple(ir.Field(k, f.node.type, f.initial, f.is_given) for k, f in self.fields.items() if f.node.value == k)
+        fields = tuple(
+            ir.Field(k, f.node.type, f.initial, f.is_given) for k, f in self.fields.items() if f.node.value == k
+        )
         cells: list[ir.Cell] = []
         for cls, row in rows.items():
             asked = [f for f in fences if isinstance(f.base, type) and issubclass(cls, f.base)]
@@ -78,9 +82,14 @@ class _Lowering:
 
     def check_names(self) -> None:
         methods = {snake(e): e for e in self.events.keys() - self.bases}
-        for k in [*self.fields, *(a for e in [*self.events.values(), *self.outputs.values()] for a in e.arguments)]:
-            if keyword.iskeyword(k) or k in RESERVED:
-                report(k, "is a reserved name", "give it another name")
+        messages = {**self.events, **self.outputs}
+        for k in self.fields:
+            if keyword.iskeyword(k) or k != k.lower():
+                report(k, "is no name for a field", "give it a lower-case name that is no keyword of Python")
+        for message, a in ((m, a) for m in messages.values() for a in m.own):
+            if keyword.iskeyword(a) or a in RESERVED | HELPERS or a != a.lower():
+                what, mend = "is no name for an argument", "give it a lower-case name that the language does not use"
+                report(f"{message.__name__}.{a}", what, mend, message.where)
         for k in self.fields:
             if k in methods:
                 report(k, f"is a field and the method of event {methods[k]}", "rename one of the two")
@@ -90,9 +99,14 @@ class _Lowering:
         for k in self.events.keys() - self.bases:
             if keyword.iskeyword(snake(k)) or snake(k) in RESERVED:
                 report(k, f"needs the method {snake(k)}, a reserved name", "give the event another name")
-        for k, cls in {**self.events, **self.outputs}.items():
+        for k, cls in messages.items():
             if cls.__name__ != k:
                 report(k, f"is the class {cls.__name__} under another name", "declare it under its own name")
+        named: dict[str, ir.Type] = {}
+        declared = [f.node.type for f in self.fields.values()] + [t for m in messages.values() for t in m.own.values()]
+        for used in (inner for t in declared for inner in _types(t)):
+            if named.setdefault(used.name, used) != used:
+                report(used.name, "is the name of two types", "rename one of the two")
 
     # -- rows and columns ----------------------------------------------------------------------
 
@@ -104,7 +118,12 @@ class _Lowering:
         order = [s for s in found[0].states if self.own_state(s, "columns", found[0].where)]
         for k, s in self.states.items():
             if sum(o is s for o in order) != 1:
-                report(f"state {k}", "is not exactly once in columns(...)", f"write {k} once in columns(...)", found[0].where)
+                report(
+                    f"state {k}",
+                    "is not exactly once in columns(...)",
+                    f"write {k} once in columns(...)",
+                    found[0].where,
+                )
         return order
 
     def check_rows(self, parts: Iterable[Any]) -> list[Row]:
@@ -112,10 +131,14 @@ class _Lowering:
         for part in parts:
             if isinstance(part, Fence):
                 if part.base not in self.events.values():
-                    report("fence", f"{part.base!r} is not an event of this machine", "declare it in the body", part.where)
+                    report(
+                        "fence", f"{part.base!r} is not an event of this machine", "declare it in the body", part.where
+                    )
             elif isinstance(part, Row):
                 if part.event not in self.events.values():
-                    report("row", f"{part.event!r} is not an event of this machine", "declare it in the body", part.where)
+                    report(
+                        "row", f"{part.event!r} is not an event of this machine", "declare it in the body", part.where
+                    )
                 elif any(r.event is part.event for r in rows):
                     report(f"row {part.event.__name__}", "is a second row of this event", "keep one", part.where)
                 else:
@@ -145,7 +168,12 @@ class _Lowering:
             for b in fence.branches:
                 self.used.add(id(b))
                 if b.kind not in ("ignore", "refuse"):
-                    report(f"fence {fence.base.__name__}", f"a fence cannot {b.kind}", "use ignore or a refusal", fence.where)
+                    report(
+                        f"fence {fence.base.__name__}",
+                        f"a fence cannot {b.kind}",
+                        "use ignore or a refusal",
+                        fence.where,
+                    )
                 rule = f"{snake(fence.base.__name__)}_{b.name or _tail(b)}"
                 asked.append(self.branch(b, rule, f"fence of {label}", cls, "", fence.where))
         cells = []
@@ -166,7 +194,12 @@ class _Lowering:
             otherwise = self.branch(last, name, place, cls, state.name, row.where)
             names = [b.rule for b in (*branches, otherwise)]
             if len(set(names)) != len(names):
-                report(place, f"two branches are called {sorted(names)}", "bind one of them to a name of its own", row.where)
+                report(
+                    place,
+                    f"two branches are called {sorted(names)}",
+                    "bind one of them to a name of its own",
+                    row.where,
+                )
             cells.append(ir.Cell(label, state.name, tuple(here), tuple(branches), otherwise))
         return cells
 
@@ -218,22 +251,41 @@ class _Lowering:
         updates = []
         for change in b.changes:
             if not hasattr(change, "field"):
-                report(f"{place}, rule {rule}", f"{change!r} is no update", "write field.set(...), .add(...), ...", where)
+                report(
+                    f"{place}, rule {rule}", f"{change!r} is no update", "write field.set(...), .add(...), ...", where
+                )
                 continue
             known = self.fields.get(change.field)
             if known is None:
-                report(f"{place}, rule {rule}", f"{change.field or '?'} is not a field of this machine", "declare it", change.where)
+                report(
+                    f"{place}, rule {rule}",
+                    f"{change.field or '?'} is not a field of this machine",
+                    "declare it",
+                    change.where,
+                )
             elif known.is_given:
-                report(f"{place}, rule {rule}", f"{change.field} is given and never updated", "take the update out", change.where)
+                report(
+                    f"{place}, rule {rule}",
+                    f"{change.field} is given and never updated",
+                    "take the update out",
+                    change.where,
+                )
             if any(u.field == change.field for u in updates):
                 report(f"{place}, rule {rule}", f"updates {change.field} twice", "join the two into one", change.where)
             updates.append(ir.Update(change.field, self.owned(change.value, place, rule, cls, where)))
         emits = []
         for out in b.outputs:
             if type(out) not in self.outputs.values():
-                report(f"{place}, rule {rule}", f"{out!r} is not an output of this machine", "declare it in the body", where)
+                report(
+                    f"{place}, rule {rule}",
+                    f"{out!r} is not an output of this machine",
+                    "declare it in the body",
+                    where,
+                )
                 continue
-            args = tuple((k, self.owned(lift(out.__dict__[k], t), place, rule, cls, where)) for k, t in out.arguments.items())
+            args = tuple(
+                (k, self.owned(lift(out.__dict__[k], t), place, rule, cls, where)) for k, t in out.arguments.items()
+            )
             emits.append(ir.Emit(type(out).__name__, args))
         kind: Any = b.kind
         guard = self.owned(guard, place, rule, cls, where)
@@ -248,7 +300,12 @@ class _Lowering:
                 report(f"{place}, rule {rule}", what, f"read a field of {cls.__name__} or of its base", where)
             return replace(node, value=name)
         if node.op == "field" and (node.value not in self.fields):
-            report(f"{place}, rule {rule}", f"{node.value or '?'} is not a field of this machine", "declare it in the body", where)
+            report(
+                f"{place}, rule {rule}",
+                f"{node.value or '?'} is not a field of this machine",
+                "declare it in the body",
+                where,
+            )
         return replace(node, args=tuple(self.owned(a, place, rule, cls, where) for a in node.args))
 
     # -- what is left --------------------------------------------------------------------------
@@ -268,10 +325,23 @@ class _Lowering:
             for f in fences
             if issubclass(cls, f.base)
             for a in f.base.arguments
-            if any(n.op == "arg" and n.value == (f.base.__name__, a) for b in f.branches for g in b.guards for n in g.node.walk())
+            if any(
+                n.op == "arg" and n.value == (f.base.__name__, a)
+                for b in f.branches
+                for g in b.guards
+                for n in g.node.walk()
+            )
         ]
         outside = not issubclass(cls, self.inside)
         return ir.Event(cls.__name__, self.arguments(cls), bases, outside, tuple(dict.fromkeys(fenced)), _doc(cls))
+
+
+def _types(type_: ir.Type) -> Iterable[ir.Type]:
+    """The named types in a type, itself included."""
+    if type_.name:
+        yield type_
+    for inner in type_.args:
+        yield from _types(inner)
 
 
 def _tail(b: Guarded | Action) -> str:

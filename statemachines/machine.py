@@ -40,6 +40,7 @@ class _Message:
     """What events and outputs share: named values with declared types, comparable and hashable."""
 
     arguments: ClassVar[dict[str, Type]] = {}
+    own: ClassVar[dict[str, Type]] = {}
 
     def __init_subclass__(cls) -> None:
         own: dict[str, Type] = {}
@@ -50,7 +51,7 @@ class _Message:
                 problems.report(f"{cls.__name__}.{name}", str(error), "give it a type of the language")
         for name in own.keys() & cls.arguments.keys():
             problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")
-        cls.arguments = {**cls.arguments, **own}
+        cls.own, cls.arguments = own, {**cls.arguments, **own}
         cls.where = problems.caller()
 
     where: ClassVar[str] = ""
@@ -107,11 +108,15 @@ class Output(_Message):
 class _Body(dict[str, Any]):
     """The namespace of a machine's class body: names what is bound and refuses rebinding."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems = problems.collect()
+
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self and not name.startswith("__"):
             problems.report(name, "is bound a second time", "give one of the two another name")
             return
-        if name in RESERVED and isinstance(value, (State, Refuse, Expr, Rule, Action, Guarded)):
+        if name in RESERVED and not (name == "scope" and isinstance(value, Scope)):
             problems.report(name, "is a name that every machine has", "give it another name")
             return
         match value:
@@ -131,17 +136,14 @@ class _MachineType(type):
     """Collects the body's problems and lowers the table when the body ends."""
 
     @classmethod
-    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Body:
-        body = _Body()
-        if bases:
-            body.problems = problems.collect()  # pyright: ignore[reportAttributeAccessIssue]
-        return body
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> dict[str, Any]:
+        return _Body() if bases else {}
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: _Body, /) -> Any:
-        if not bases:
-            return super().__new__(cls, name, bases, dict(body))
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], /) -> Any:
+        if not isinstance(body, _Body):
+            return super().__new__(cls, name, bases, body)
+        found = body.problems
         try:
-            found: list[problems.Problem] = body.problems  # pyright: ignore[reportAttributeAccessIssue]
             ir = lower(name, body, Event, Inside, Output)
         finally:
             problems.end()
@@ -157,6 +159,9 @@ class _MachineType(type):
         if "_frozen" in cls.__dict__:
             raise AttributeError(f"{cls.__name__} is a definition and cannot be changed ({name})")
         super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        raise AttributeError(f"{cls.__name__} is a definition and cannot be changed ({name})")
 
 
 class Machine(metaclass=_MachineType):

@@ -11,6 +11,9 @@ Rules of this file:
 - Opt is encoded in TLA+ as a sequence of length 0 or 1, a map as a function on its keys.
 """
 
+# The table is read by its columns.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from enum import StrEnum
 from .expressions import EnumOf, Nat, Opt, SetOf
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
-from .sorts import Consumer, Incarnation, LeaseId, ReplicaId, SessionId
+from .sorts import Consumer, Incarnation, LeaseId, ReplicaId
 from .table import Refuse, State, Table, choose, columns, go, ignore, row, stay
 
 
