@@ -13,7 +13,8 @@ class TrainingConfig:
     """Settings of group-relative policy optimisation on DeepSpeed.
 
     `epochs` passes are made over each batch, in `minibatches` optimiser steps each. The ratio of new to
-    behaviour probability is clipped to [1 - clip_low, 1 + clip_high]. Advantages compare a sample with
+    behaviour probability is clipped to [1 - clip_low, 1 + clip_high]; `temperature` must be that of the
+    sampling, since the behaviour's log-probabilities are. Advantages compare a sample with
     its group: turn by turn (`credit: turn`) or as a whole (`credit: session`), divided by the group's
     standard deviation when `normalise`. A batch with a token older than `max_staleness` versions is
     refused. `shuffle_rewards` is for control runs: rewards are permuted over the batch, so that they
@@ -31,6 +32,7 @@ class TrainingConfig:
     minibatches: int = 2
     clip_low: float = 0.2
     clip_high: float = 0.2
+    temperature: float = 1.0
     credit: Literal["turn", "session"] = "turn"
     normalise: bool = True
     max_staleness: int = 4
@@ -60,6 +62,10 @@ class TrainingConfig:
             ),
             (0 < self.clip_low < 1, f"clip_low: {self.clip_low} must lie in (0, 1)"),
             (self.clip_high > 0, f"clip_high: {self.clip_high} must be above 0"),
+            (
+                self.temperature > 0,
+                f"temperature: {self.temperature} must be above 0: greedy answers have nothing to compare",
+            ),
             (self.max_staleness >= 0, f"max_staleness: {self.max_staleness} must not be negative"),
             (self.seed >= 0, f"seed: {self.seed} must not be negative"),
         )
