@@ -29,7 +29,7 @@ from sluicegate.protocol.server import Server
 from sluicegate.protocol.store import MemoryStore, SqliteStore, Store
 from sluicegate.statemachines.gate import Gate, Mode
 
-ROUNDS = 7
+ROUNDS = 11
 Call = Callable[[], Awaitable[object]]
 
 
@@ -40,16 +40,12 @@ class Bare(rpc.GateServicer):
 
     def __init__(self) -> None:
         snapshot = snapshot_message(Gate.initial(ranks=frozenset({"0"})))
-        self.reply = pb.GateReply(
-            instance="g", incarnation="i", number=1, snapshot=snapshot, kind=pb.GateReply.KIND_GO
-        )
+        self.reply = pb.GateReply(instance="g", incarnation="i", number=1, snapshot=snapshot, kind=pb.GateReply.KIND_GO)
 
     def add_to(self, server: aio.Server) -> None:
         rpc.add_GateServicer_to_server(self, server)
 
-    async def Renew(
-        self, request: pb.GateRenewRequest, context: aio.ServicerContext[Any, Any]
-    ) -> pb.GateReply:
+    async def Renew(self, request: pb.GateRenewRequest, context: aio.ServicerContext[Any, Any]) -> pb.GateReply:
         return self.reply
 
 
@@ -84,7 +80,8 @@ async def compare(store: Store, seconds: float) -> dict[int, tuple[float, float,
     """For each concurrency: bare calls per second, generated calls per second, median of their ratios."""
     results: dict[int, tuple[float, float, float]] = {}
     try:
-        async with MachineHost(GATE, Idle(), incarnation="bench", store=store) as host:
+        idle: Any = Idle()
+        async with MachineHost(GATE, idle, incarnation="bench", store=store) as host:
             host.create("g", ranks=frozenset({"0"}))
             async with (
                 Server([GateServicer(host)]) as server,
@@ -99,9 +96,7 @@ async def compare(store: Store, seconds: float) -> dict[int, tuple[float, float,
 
                 async def bare() -> object:
                     fence = pb.GateTermEpochFence(incarnation="i", operation_id="o", term=1, epoch=1)
-                    return await stub.Renew(
-                        pb.GateRenewRequest(instance="g", fence=fence, window=1000), timeout=10.0
-                    )
+                    return await stub.Renew(pb.GateRenewRequest(instance="g", fence=fence, window=1000), timeout=10.0)
 
                 async def generated() -> object:
                     return await client.renew(term=1, epoch=1, window=1000)
@@ -123,7 +118,7 @@ async def compare(store: Store, seconds: float) -> dict[int, tuple[float, float,
     return results
 
 
-def main(seconds: float = 1.0) -> None:
+def main(seconds: float = 0.5) -> None:
     print(f"{'store':10} {'callers':>7} {'bare/s':>8} {'generated/s':>12} {'ratio':>6}   (aim 0.60)")
     with tempfile.TemporaryDirectory() as folder:
         stores: tuple[tuple[str, Store], ...] = (
@@ -136,4 +131,4 @@ def main(seconds: float = 1.0) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 0.5)

@@ -12,8 +12,8 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -52,7 +52,7 @@ NO_ANSWER = frozenset(
 class Retry:
     """How often and how soon a call without an answer is tried again; times in seconds."""
 
-    tries: int = 8
+    tries: int = 16
     first: float = 0.05
     factor: float = 2.0
     longest: float = 1.0
@@ -151,7 +151,7 @@ class Client(Generic[V]):
     seconds, for a whole call with its retries, where the call does not give its own.
     """
 
-    WIRE: ClassVar[Wire]
+    WIRE: ClassVar[Wire[Any]]
     STUB: ClassVar[Any]
 
     def __init__(
@@ -174,7 +174,7 @@ class Client(Generic[V]):
     async def _call(
         self, event: str, method: Any, request: Any, operation_id: str | None, deadline: float | None
     ) -> Reply[V]:
-        operation = operation_id or uuid.uuid4().hex
+        operation = operation_id or os.urandom(16).hex()
         if not self._incarnation:
             await self.get(deadline=deadline)
         fence = request.fence

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
@@ -27,6 +27,7 @@ from .store import Answer, MemoryStore, Record, Saved, Store
 from .watch import Watcher
 from .wire import Wire, outcome_of
 
+H = TypeVar("H")
 Observer = Callable[[str, int, Any, str, str, Outcome, str], None]
 """Called at every step: instance, number after it, event, state before, state after, outcome, cause."""
 Lives = Callable[[str, Any, bool], None]
@@ -79,8 +80,8 @@ class MachineHost:
 
     def __init__(
         self,
-        wire: Wire,
-        handlers: Any,
+        wire: Wire[H],
+        handlers: H,
         *,
         incarnation: str,
         store: Store | None = None,

@@ -11,6 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from hashlib import blake2b
 from typing import Any, NoReturn
@@ -18,10 +19,13 @@ from typing import Any, NoReturn
 from grpc import StatusCode, aio
 
 from .host import MachineHost, PayloadMismatch, UnknownInstance
+from .journal import Ticket
 from .refusals import INCARNATION, LATE, MALFORMED, PAYLOAD, STORAGE, UNKNOWN, refuse
 from .wire import REFUSE, WireError
 
 Context = aio.ServicerContext[Any, Any]
+LONGEST = 60.0
+"""Seconds that a call waits for the store; most callers' deadlines are shorter."""
 ID_LIMIT = 128
 """The longest operation id, in characters."""
 
@@ -61,7 +65,7 @@ class Servicer:
             await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, error, name)
         reply, ticket = done
         if ticket is not None:
-            await ticket.wait()
+            await self._stored(ticket, name, context)
         if reply.kind == REFUSE:
             await self._refuse(context, StatusCode.FAILED_PRECONDITION, reply.reason, reply.text, name, reply)
         return reply
@@ -72,7 +76,7 @@ class Servicer:
         except UnknownInstance as error:
             await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, error, "Get")
         if ticket is not None:
-            await ticket.wait()
+            await self._stored(ticket, "Get", context)
         return reply
 
     async def _watch(self, request: Any, context: Context) -> AsyncIterator[Any]:
@@ -82,10 +86,19 @@ class Servicer:
         except UnknownInstance as error:
             await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, error, "Watch")
 
+    async def _stored(self, ticket: Ticket, name: str, context: Context) -> None:
+        """Wait for the disk, for as long as the caller does, and a while for one that set no deadline."""
+        try:
+            async with asyncio.timeout(LONGEST):
+                await ticket.wait()
+        except TimeoutError:
+            text = f"the store did not answer within {LONGEST} s: ask again with the same operation id"
+            await self._refuse(context, StatusCode.UNAVAILABLE, STORAGE, text, name)
+
     async def _refuse_life(self, name: str, instance: str, asked: str, context: Context) -> None:
         reply, ticket = self._host.present(instance)
         if ticket is not None:
-            await ticket.wait()
+            await self._stored(ticket, name, context)
         text = f"this is life {self._host.incarnation!r}, not {asked!r}: look at the instance again"
         await self._refuse(context, StatusCode.FAILED_PRECONDITION, INCARNATION, text, name, reply, fence=True)
 

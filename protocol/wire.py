@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from google.protobuf.message import Message
 
@@ -20,7 +20,7 @@ from ..statemachines.ir import Ir, Kind
 from ..statemachines.lower import snake
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Message)
+H = TypeVar("H")
 
 GO, STAY, IGNORE, REFUSE = 1, 2, 3, 4
 KINDS = ("", "go", "stay", "ignore", "refuse")
@@ -55,8 +55,8 @@ def given(message: Message, name: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
-    """A machine and its messages.
+class Wire(Generic[H]):
+    """A machine and its messages; `H` is the protocol of its handlers.
 
     `states` are the names of the states by their number; `to_message` makes the message of a snapshot
     or a live instance, `to_values` reads its state and fields in order of declaration.

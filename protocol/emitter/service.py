@@ -158,7 +158,7 @@ class _Writer:
 
     def wire(self) -> str:
         return dedent(f"""\
-            {constant(self.machine)} = Wire(
+            {constant(self.machine)}: Wire[{self.machine}Handlers] = Wire(
                 machine={self.machine},
                 reply=pb.{self.machine}Reply,
                 transition=pb.{self.machine}Transition,

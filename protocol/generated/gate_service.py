@@ -158,7 +158,7 @@ def poison_event(request: pb.GatePoisonRequest) -> Gate.Poison:
     return Gate.Poison.of_values(request.fence.term, request.why)
 
 
-GATE = Wire(
+GATE: Wire[GateHandlers] = Wire(
     machine=Gate,
     reply=pb.GateReply,
     transition=pb.GateTransition,

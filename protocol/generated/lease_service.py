@@ -68,7 +68,7 @@ def cancel_event(request: pb.LeaseCancelRequest) -> Lease.Cancel:
     return Lease.Cancel.of_values()
 
 
-LEASE = Wire(
+LEASE: Wire[LeaseHandlers] = Wire(
     machine=Lease,
     reply=pb.LeaseReply,
     transition=pb.LeaseTransition,

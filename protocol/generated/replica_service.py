@@ -62,7 +62,7 @@ def leave_event(request: pb.ReplicaLeaveRequest) -> Replica.Leave:
     return Replica.Leave.of_values()
 
 
-REPLICA = Wire(
+REPLICA: Wire[ReplicaHandlers] = Wire(
     machine=Replica,
     reply=pb.ReplicaReply,
     transition=pb.ReplicaTransition,

@@ -96,7 +96,7 @@ def rebind_event(request: pb.SessionRebindRequest) -> Session.Rebind:
     return Session.Rebind.of_values(request.replica, request.incarnation)
 
 
-SESSION = Wire(
+SESSION: Wire[SessionHandlers] = Wire(
     machine=Session,
     reply=pb.SessionReply,
     transition=pb.SessionTransition,

@@ -85,7 +85,7 @@ def snapshot_values(message: pb.SyncSnapshot) -> tuple[Any, ...]:
     )
 
 
-SYNC = Wire(
+SYNC: Wire[SyncHandlers] = Wire(
     machine=Sync,
     reply=pb.SyncReply,
     transition=pb.SyncTransition,

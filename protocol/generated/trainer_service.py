@@ -78,7 +78,7 @@ def load_event(request: pb.TrainerLoadRequest) -> Trainer.Load:
     return Trainer.Load.of_values(request.fence.term, request.path)
 
 
-TRAINER = Wire(
+TRAINER: Wire[TrainerHandlers] = Wire(
     machine=Trainer,
     reply=pb.TrainerReply,
     transition=pb.TrainerTransition,

@@ -108,7 +108,7 @@ def steps() -> Steps:
 
 
 @pytest.fixture
-async def served(handlers: Recorder, steps: Steps) -> AsyncIterator[Served]:
+async def served(handlers: Any, steps: Steps) -> AsyncIterator[Served]:
     async with MachineHost(GATE, handlers, incarnation="life-1", observer=steps) as host:
         host.create("g", ranks=frozenset({"0"}))
         async with Server([GateServicer(host)], grace=0.2) as server, dial(server.target) as channel:

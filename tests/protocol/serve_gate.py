@@ -36,7 +36,8 @@ class Shell:
 
 async def serve(path: str, port: str, incarnation: str, *how: str) -> None:
     store = (Deadly if "die" in how else SqliteStore)(Path(path))
-    async with MachineHost(GATE, Shell(), incarnation=incarnation, store=store) as host:
+    shell: Any = Shell()
+    async with MachineHost(GATE, shell, incarnation=incarnation, store=store) as host:
         if not host.restore("g"):
             host.create("g", ranks=frozenset({"0"}))
         async with Server([GateServicer(host)], port=int(port)) as server:

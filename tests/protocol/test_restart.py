@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.protocol.client import Stale, Unreachable, dial
+from sluicegate.protocol.client import Retry, Stale, Unreachable, dial
 from sluicegate.protocol.generated.gate_service import GateClient
 
 SERVER = Path(__file__).with_name("serve_gate.py")
@@ -54,7 +54,7 @@ async def test_one_call_outlives_the_server_that_it_began_with(tmp_path: Path) -
     """The client's own retries carry the operation id over the restart."""
     store = tmp_path / "s"
     async with process(store, 0, "life-1", "die") as (port, child), dial(f"127.0.0.1:{port}") as channel:
-        client = GateClient(channel, "g", incarnation="life-1")
+        client = GateClient(channel, "g", incarnation="life-1", retry=Retry(tries=40))
         call = asyncio.create_task(client.claim(term=4, deadline=25))
         await child.wait()
         async with process(store, port, "life-2"):
