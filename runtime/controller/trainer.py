@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from grpc import aio
 
 from ...protocol.client import CallError, dial
 from ...protocol.generated import training_pb2, training_pb2_grpc
 from ...protocol.generated.trainer_service import TrainerClient
-
-if TYPE_CHECKING:
-    import numpy as np
+from ..training.samples import Sample
+from ..workers.batches import arrays_of, to_messages
 
 INSTANCE = "trainer"
 """The name of a trainer's one instance of Trainer."""
@@ -49,15 +48,9 @@ class TrainerHandle:
         """Take the trainer over for this term. Raises TrainerError."""
         await self._asked(self._client.claim(term=self.term, operation_id=self._operation("claim")))
 
-    async def train(self, batch: str, arrays: Mapping[str, np.ndarray]) -> dict[str, float]:
+    async def train(self, batch: str, samples: Sequence[Sample]) -> dict[str, float]:
         """One step on a batch of this id; the step's figures. Raises TrainerError."""
-        request = training_pb2.SubmitRequest(
-            batch=batch,
-            arrays=[
-                training_pb2.Array(name=name, dtype=str(a.dtype), shape=a.shape, content=a.tobytes())
-                for name, a in arrays.items()
-            ],
-        )
+        request = training_pb2.SubmitRequest(batch=batch, arrays=to_messages(arrays_of(samples)))
         await self._asked(self._data.Submit(request, timeout=self._within))
         operation = self._operation(f"train.{batch}")
         await self._asked(self._client.train(term=self.term, batch=batch, operation_id=operation))

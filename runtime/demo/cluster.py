@@ -94,6 +94,7 @@ class Cluster:
     trainer: TrainerHandle | None = None
     workers: dict[str, Worker] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
+    told: int = 0
     ended: dict[str, str] = field(default_factory=dict)
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:

@@ -37,7 +37,7 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
     """Count a merged trace. `digests` gives, by version, what the trainer says each rank must hold."""
     figures = TraceFigures()
     installing: dict[str, int] = {}
-    states: dict[tuple[str, str], str] = {}
+    states: dict[str, set[str]] = {}
     with trace.open() as lines:
         for text in lines:
             line = json.loads(text)
@@ -45,12 +45,13 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
             if line["line"] == "step":
                 _step(figures, line, installing, digests)
                 if line["machine"] == "Lease":
-                    states[line["instance"], line["incarnation"]] = line["after"]
+                    # A lease that outlived its process has its end in the next life's log.
+                    states.setdefault(line["instance"], set()).add(line["after"])
             elif line["line"] == "fact" and line["fact"] == "receipt":
                 figures.receipts += 1
                 figures.endings[line["values"]["ending"]] += 1
-    figures.lost = sum(state == "LOST" for state in states.values())
-    figures.unsettled = sum(state not in ("LOST", "SETTLED") for state in states.values())
+    figures.lost = sum("LOST" in seen for seen in states.values())
+    figures.unsettled = sum(not seen & {"LOST", "SETTLED"} for seen in states.values())
     return figures
 
 

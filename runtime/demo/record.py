@@ -95,6 +95,8 @@ class Record:
     """How many updates a session lived through -> how many sessions."""
     token_versions: list[tuple[float, Counter[int]]] = field(default_factory=list)
     """(seconds since the begin, version -> tokens of a turn that ended then)"""
+    stale_groups: int = 0
+    """Groups that were left out: a token was older than the training's bound."""
     retries: Counter[str] = field(default_factory=Counter)
     """Why conversations were begun again, under another session id."""
 

@@ -1,0 +1,103 @@
+"""The config of the demo: one YAML file, or the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from ...statemachines.sorts import Mode
+from ..config import ConfigError, from_mapping, require
+from ..training.config import TrainingConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """The small Qwen3 that the demo makes."""
+
+    hidden: int = 64
+    layers: int = 2
+    heads: int = 4
+    kv_heads: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """The sizes of the recall task."""
+
+    letters: str = "abcd"
+    window: int = 4
+    step: int = 2
+    turns: int = 3
+    held_out_prompts: int = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentsConfig:
+    """`in_flight` groups are kept going. `slow_share` of them call tools for up to `slow_s` between turns."""
+
+    in_flight: int = 12
+    waiting: int = 4
+    slow_share: float = 0.2
+    slow_s: float = 3.0
+    evaluate_at_once: int = 64
+    turn_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncConfig:
+    """`mode` is what a drain does with running requests; times in seconds."""
+
+    mode: Mode = Mode.KEEP
+    minimum: int = 1
+    deadline: float = 30.0
+    takeover: float = 10.0
+    call: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoConfig:
+    """One run: `updates` training steps, each published to `replicas`. Raises ConfigError by its key."""
+
+    seed: int = 0
+    updates: int = 60
+    replicas: int = 2
+    evaluate: bool = True
+    model: ModelConfig = field(default_factory=ModelConfig)
+    task: TaskConfig = field(default_factory=TaskConfig)
+    agents: AgentsConfig = field(default_factory=AgentsConfig)
+    sync: SyncConfig = field(default_factory=SyncConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        require(
+            (self.updates >= 1, f"updates: {self.updates} must be at least 1"),
+            (self.replicas >= 1, f"replicas: {self.replicas} must be at least 1"),
+            (
+                1 <= self.sync.minimum <= self.replicas,
+                f"sync.minimum: {self.sync.minimum} must lie in 1..{self.replicas}, the number of replicas",
+            ),
+            (
+                self.sync.call < self.sync.deadline,
+                f"sync.call: {self.sync.call} must be below sync.deadline, {self.sync.deadline}: "
+                "an operation has to outlast one call",
+            ),
+            (
+                self.agents.in_flight >= self.training.groups,
+                f"agents.in_flight: {self.agents.in_flight} groups must be at least training.groups, "
+                f"{self.training.groups}: a step would wait for groups that nobody makes",
+            ),
+            (0 <= self.agents.slow_share <= 1, f"agents.slow_share: {self.agents.slow_share} must lie in 0..1"),
+        )
+
+
+def read_demo_config(path: Path) -> DemoConfig:
+    """The config in a YAML file. Raises ConfigError, which names the file and the key."""
+    try:
+        data = yaml.safe_load(path.read_text()) or {}
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}): give the path of a YAML file") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML: {error}") from error
+    return from_mapping(DemoConfig, data, str(path))
