@@ -1,0 +1,228 @@
+"""What rules between machines are written in: which entries a rule is about, and what each of them needs.
+
+Rules of this file:
+
+- A rule never looks at the order of lines. It asks for another entry by a key, and that the one comes
+  before the other: an edge. Whether all edges and all tracks can be lined up is asked at the end.
+- An entry may be missing where the log of a killed process ended early; the rule then is excused, and
+  that is counted.
+- Rules are immutable; all findings are returned, none is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from .reading import Entry, Fact, Step, Trace, Track
+from .replay import Inexplicable
+
+Key: TypeAlias = Callable[[Any], Hashable | list[Hashable] | None]
+"""The key of an entry, a list of keys, or None where the rule is not about the entry.
+
+An entry that needs another has a list of alternatives; one that is needed has every key of its list.
+"""
+Lost: TypeAlias = Callable[["Run", Any], bool]
+"""Whether the entry that is missing may have stood in a log that ended early."""
+
+
+class Run:
+    """A replayed trace, with its entries by machine and name. Tracks are in the order of their keys."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tracks = [trace.tracks[key] for key in sorted(trace.tracks)]
+        self._named: dict[tuple[str, str], list[Any]] = {}
+        for track in self.tracks:
+            for entry in track.entries:
+                name = entry.name if isinstance(entry, Step | Fact) else "new"
+                self._named.setdefault((track.name, name), []).append(entry)
+
+    def named(self, machine: str, name: str) -> list[Any]:
+        """The steps of an event, the facts of a name, or the births (`new`)."""
+        return self._named.get((machine, name), [])
+
+    def of(self, machine: str) -> Iterator[Track]:
+        return (t for t in self.tracks if t.name == machine)
+
+    @cached_property
+    def silent(self) -> bool:
+        """Whether some killed process left no line at all: it may have been anything."""
+        return not self.trace.killed <= {t.incarnation for t in self.tracks}
+
+    def cut(self, machine: str, instance: str | None = None, incarnation: str | None = None) -> bool:
+        """Whether a log that would hold such a track ended early."""
+        if incarnation is not None:
+            return incarnation in self.trace.killed
+        return self.silent or any(t.killed and instance in (None, t.instance) for t in self.of(machine))
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Entries of one kind; `text` names them in a sentence."""
+
+    text: str
+    entries: Callable[[Run], Iterable[Any]]
+
+
+def births(machine: str) -> Select:
+    """The births of a machine that were not restored."""
+    return Select(f"the birth of a {machine}", lambda run: (b for b in run.named(machine, "new") if not b.restored))
+
+
+def steps(machine: str, *events: str, kinds: str = "go stay ignore refuse") -> Select:
+    """The steps of these events whose verdict is one of `kinds`."""
+    wanted = frozenset(kinds.split())
+    return Select(
+        f"a {machine} {' or '.join(events)}{'' if len(wanted) == 4 else f' with verdict {kinds}'}",
+        lambda run: (s for name in events for s in run.named(machine, name) if s.outcome.kind in wanted),
+    )
+
+
+def facts(machine: str, name: str) -> Select:
+    return Select(f"the fact `{name}` of a {machine}", lambda run: run.named(machine, name))
+
+
+def moments(machine: str, text: str, when: Callable[[Any], bool] = lambda snapshot: True) -> Select:
+    """The births and steps after which the instance's snapshot satisfies `when`."""
+
+    def entries(run: Run) -> Iterator[Entry]:
+        return (e for t in run.of(machine) for e in t.entries if not isinstance(e, Fact) and when(e.post))
+
+    return Select(text, entries)
+
+
+@dataclass(eq=False, slots=True)
+class Findings:
+    """What the rules found: how often each was applied and excused, edges, and what is inexplicable."""
+
+    applied: dict[str, int] = field(default_factory=dict)
+    excused: dict[str, int] = field(default_factory=dict)
+    edges: list[tuple[Entry, Entry, str]] = field(default_factory=list)
+    wrong: list[Inexplicable] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One named rule between machines, and why it holds."""
+
+    name: str
+    why: str
+    judge: Callable[[Run, Rule, Findings], None]
+
+    def apply(self, run: Run, found: Findings) -> None:
+        found.applied[self.name] = found.excused[self.name] = 0
+        self.judge(run, self, found)
+
+    def refuse(self, entry: Entry, text: str) -> Inexplicable:
+        return Inexplicable(entry, self.name, f"{entry.said}: {text}: {self.why}")
+
+
+def never(run: Run, entry: Any) -> bool:
+    return False
+
+
+def needs(
+    name: str, each: Select, earlier: Select, *, by: Key, of: Key, why: str, ordered: bool = True, lost: Lost = never
+) -> Rule:
+    """Each entry of `each` that has a key needs an entry of `earlier` with it, before it if `ordered`."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        for entry, match in _matched(run, rule, found, each, by, earlier, of, f"needs {earlier.text}", lost):
+            if ordered:
+                found.edges.append((match, entry, rule.name))
+
+    return Rule(name, why, judge)
+
+
+def leads(
+    name: str, each: Select, later: Select, *, by: Key, of: Key, why: str, ordered: bool = True, lost: Lost = never
+) -> Rule:
+    """Each entry of `each` that has a key is followed by an entry of `later` with it, after it if `ordered`."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        for entry, match in _matched(run, rule, found, each, by, later, of, f"leads to {later.text}", lost):
+            if ordered:
+                found.edges.append((entry, match, rule.name))
+
+    return Rule(name, why, judge)
+
+
+def _matched(
+    run: Run, rule: Rule, found: Findings, each: Select, by: Key, other: Select, of: Key, text: str, lost: Lost
+) -> Iterator[tuple[Entry, Entry]]:
+    """Each entry of `each` with its match: of a track, the first one in its order."""
+    index: dict[Hashable, Entry] = {}
+    for entry in other.entries(run):
+        for key in _keys(of(entry)):
+            held = index.get(key)
+            if held is None or (held.track is entry.track and entry.n < held.n):
+                index[key] = entry
+    for entry in each.entries(run):
+        keys = _keys(by(entry))
+        if not keys:
+            continue
+        found.applied[rule.name] += 1
+        match = next((index[key] for key in keys if key in index), None)
+        if match is not None:
+            yield entry, match
+        elif lost(run, entry):
+            found.excused[rule.name] += 1
+        else:
+            found.wrong.append(rule.refuse(entry, f"{text} for {' or '.join(map(_shown, keys))}, and there is none"))
+
+
+def once(name: str, each: Select, *, by: Key, why: str) -> Rule:
+    """No two entries of `each` have the same key."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        seen: dict[Hashable, Entry] = {}
+        for entry in sorted(each.entries(run), key=lambda e: e.line):
+            for key in _keys(by(entry)):
+                found.applied[rule.name] += 1
+                if key in seen:
+                    found.wrong.append(rule.refuse(entry, f"repeats {_shown(key)} of line {seen[key].line}"))
+                seen.setdefault(key, entry)
+
+    return Rule(name, why, judge)
+
+
+def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, why: str) -> Rule:
+    """`test` says what is wrong with an entry: "" for nothing, None where the rule is not about it."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        for entry in each.entries(run):
+            text = test(run, entry)
+            found.applied[rule.name] += text is not None
+            if text:
+                found.wrong.append(rule.refuse(entry, text))
+
+    return Rule(name, why, judge)
+
+
+Relation: TypeAlias = Callable[[Run], Iterable[tuple[Entry, Entry | None, str]]]
+"""(entry, what comes before it or None, what is wrong with it or nothing), for each that it is about."""
+
+
+def related(name: str, relation: Relation, *, why: str) -> Rule:
+    """What needs more than a key: `relation` finds what comes before an entry by itself."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        for entry, earlier, text in relation(run):
+            found.applied[rule.name] += 1
+            if text:
+                found.wrong.append(rule.refuse(entry, text))
+            elif earlier is not None:
+                found.edges.append((earlier, entry, rule.name))
+
+    return Rule(name, why, judge)
+
+
+def _keys(key: Hashable | list[Hashable] | None) -> list[Hashable]:
+    return key if isinstance(key, list) else [] if key is None else [key]
+
+
+def _shown(key: Hashable) -> str:
+    return f"({', '.join(map(str, key))})" if isinstance(key, tuple) else str(key)

@@ -1,0 +1,337 @@
+"""What single entries mean to the rules between machines: keys, and relations that need more than a key.
+
+Rules of this file:
+
+- No rule is stated here; `rules.py` states them and says why.
+- A replica is named by its Gate's instance, a life of it by the Gate's incarnation; a Replica's
+  instance is such an incarnation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+from ...statemachines.compiler import predicate
+from ...statemachines.gate import Gate
+from ...statemachines.lower import snake
+from ...statemachines.trainer import Trainer
+from .judging import Run
+from .reading import Birth, Entry, Step
+
+is_drained = predicate(Gate, "drained")
+is_verified = predicate(Gate, "all_verified")
+
+CONTROL = tuple(e.name for e in Gate.ir.events if e.outside)
+"""The events with which a controller changes a gate."""
+TRAINER_CONTROL = tuple(e.name for e in Trainer.ir.events if e.outside)
+"""The events with which a controller commands the trainer."""
+WITHIN = tuple(e.name for e in Gate.ir.events if "Control" in e.bases)
+"""Those of a gate that belong to an operation."""
+
+ANSWERS = ("Deadline", "Quiesced", "Installed", "InstallFailed", "Thawed", "Frozen")
+"""What the engine and the timer say of an epoch."""
+
+OVER = ("SETTLED", "LOST")
+"""The states in which a lease has ended."""
+
+Keys = list[Hashable]
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+def operation_named(run: Run, step: Step) -> str:
+    """Operation ids are `term.epoch.incarnation.event.number`; the epoch binds events of an operation."""
+    event = step.event
+    term, epoch, rest = [*step.cause.split(".", 2), "", ""][:3]
+    start = f"{step.incarnation}.{snake(step.name)}."
+    is_named = term == str(event.term) and epoch == str(getattr(event, "epoch", epoch)) and epoch.isdecimal()
+    if is_named and rest.startswith(start) and rest.removeprefix(start).isdecimal():
+        return ""
+    wanted = f"{event.term}.{getattr(event, 'epoch', '<epoch>')}.{start}<number>"
+    return f"its cause is {step.cause!r}, and no operation {wanted}"
+
+
+def trainer_operation_named(run: Run, step: Step) -> str:
+    """Operation ids of the trainer begin `term.incarnation.event.`."""
+    start = f"{step.event.term}.{step.incarnation}.{snake(step.name)}."
+    return "" if step.cause.startswith(start) else f"its cause is {step.cause!r}, and no operation {start}"
+
+
+def asked_for(step: Step) -> Keys:
+    """What may have asked a gate for this: the operation of its epoch, or a catch-up of its replica."""
+    event, replica = step.event, step.instance
+    detail: Any = {"Seal": getattr(event, "mode", None), "Install": getattr(event, "version", None)}.get(step.name)
+    catch_up = ("catch_up", event.term, replica)
+    late: dict[str, Keys] = {
+        "Seal": [(*catch_up, "epoch", event.epoch)],
+        "Install": [(*catch_up, "version", detail)],
+    }
+    return [(event.term, event.epoch, step.name, replica, detail), *late.get(step.name, [catch_up])]
+
+
+def asks(entry: Entry) -> Keys:
+    """What a step or a fact of Sync asks of which gate."""
+    if isinstance(entry, Step):
+        term, epoch = entry.post.term, entry.post.epoch
+        return [
+            (term, epoch, name, replica, detail)
+            for output in entry.outcome.outputs
+            for name, detail in _requests(entry, output)
+            for replica in output.members
+        ]
+    values: dict[str, Any] = getattr(entry, "values", {})
+    catch_up = ("catch_up", entry.post.term, values["replica"])
+    return [catch_up, (*catch_up, "epoch", values["epoch"]), (*catch_up, "version", values["version"])]
+
+
+def _requests(step: Step, output: Any) -> list[tuple[str, Any]]:
+    match type(output).__name__:
+        case "SendSeal":
+            return [("Seal", output.mode)]
+        case "SendDrain":
+            return [("Drain", None), ("Escalate", None)]
+        case "SendLend":
+            return [("Lend", None), ("Returned", None), ("Renew", None)]
+        case "SendInstall":
+            return [("Install", output.version)]
+        case "SendReopen":
+            return [("Reopen", None), ("Close", None)]
+        case "SendResume":
+            # Back to the old version: whatever the gate still needs for that.
+            old = [("Seal", step.post.mode), ("Drain", None), ("Install", step.post.published), ("Reopen", None)]
+            return [*old, ("Resume", None), ("Close", None)]
+        case _:
+            return []
+
+
+def proof(step: Step) -> Keys | None:
+    """What a gate must have been, for Sync to take a member's answer."""
+    if step.outcome.kind not in ("go", "stay"):
+        return None
+    replica, now, then = step.event.replica, step.post, step.before_it
+    match step.name:
+        case "Installed":
+            return [(replica, then.epoch, step.name, then.version)]
+        case "Closed":
+            version = then.version if then.state == "REOPENING" else then.published
+            return [(replica, then.epoch if then.state == "REOPENING" else None, step.name, version)]
+        case _:
+            return [(replica, now.epoch, step.name, None)]
+
+
+def proves(entry: Entry) -> Keys:
+    """What a gate is after an entry, as Sync hears it."""
+    gate, replica = entry.post, entry.instance
+    found: Keys = []
+    if isinstance(entry, Step) and entry.name == "Seal" and not entry.outcome.refused:
+        found.append((replica, gate.epoch, "Sealed", None))
+    if isinstance(entry, Step) and entry.name == "Install" and entry.outcome.refused:
+        found.append((replica, entry.event.epoch, "Declined", None))
+    if gate.state == "DRAINING" and is_drained(gate):
+        found.append((replica, gate.epoch, "Drained", None))
+    if gate.state in ("INSTALLING", "REOPENED") and is_verified(gate):
+        found.append((replica, gate.epoch, "Installed", gate.version))
+    if gate.state == "OPEN":
+        found += [(replica, gate.epoch, "Closed", gate.version), (replica, None, "Closed", gate.version)]
+    return found
+
+
+def epochs_of_one_term(run: Run) -> Iterator[tuple[Entry, None, str]]:
+    """Each begin and catch-up, and whether another operation had its epoch before."""
+    taken: dict[int, Entry] = {}
+    entries = [*(s for s in run.named("Sync", "Begin") if s.outcome.kind == "go"), *run.named("Sync", "catch_up")]
+    for entry in sorted(entries, key=lambda e: e.line):
+        is_begin = isinstance(entry, Step)
+        epoch = entry.event.epoch if is_begin else entry.values["epoch"]
+        other = taken.setdefault(epoch, entry)
+        shared = other is entry or (not is_begin and not isinstance(other, Step) and other.track is entry.track)
+        yield entry, None, "" if shared else f"epoch {epoch} was that of line {other.line}"
+
+
+def published_grows(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
+    """Each change of a controller's `published`, in the order of terms."""
+    last, at = -1, None
+    for track in sorted(run.of("Sync"), key=lambda t: (t.entries[0].post.term, t.incarnation)):
+        before: Any = None
+        for entry in track.entries:
+            now = entry.post.published
+            if now != before:
+                before = now
+                fell = now is None or now < last
+                yield entry, at, f"published = {now} after it was {last} in line {at.line}" if fell and at else ""
+                if not fell:
+                    last, at = now, entry
+
+
+# -- answers within a gate -------------------------------------------------------------------------
+
+
+def answers(step: Step) -> Hashable:
+    """The question that an answer of the engine or the timer must have had."""
+    event = step.event
+    match step.name:
+        case "Deadline":
+            return id(step.track), "StartTimer", event.epoch, event.timer
+        case "Quiesced":
+            return id(step.track), "AskQuiesce", event.epoch
+        case "Installed" | "InstallFailed":
+            return id(step.track), "StartInstall", event.epoch
+        case "Thawed":
+            return id(step.track), "Thaw", event.epoch, event.lease
+        case _:
+            return id(step.track), "StartDrain", event.epoch
+
+
+def questions(step: Step) -> Keys:
+    found: Keys = []
+    for output in step.outcome.outputs:
+        name, epoch = type(output).__name__, getattr(output, "epoch", None)
+        if name == "StartTimer":
+            found.append((id(step.track), name, epoch, output.timer))
+        elif name == "Thaw":
+            found.append((id(step.track), name, epoch, output.lease))
+        elif name == "ThawAll":
+            found += [(id(step.track), "Thaw", epoch, lease) for lease in output.leases]
+        else:
+            found.append((id(step.track), name, epoch))
+    return found
+
+
+# -- leases and sessions ---------------------------------------------------------------------------
+
+
+def is_receipt_true(run: Run, fact: Any) -> str:
+    lease, said = fact.post, fact.values
+    true = {"session": lease.session, "ending": lease.ending, "spans": lease.spans}
+    if lease.state != "SETTLED":
+        return f"the lease is {lease.state}, not SETTLED"
+    return next((f"{n} is {v!r}" for n, v in true.items() if said[n] != v), "")
+
+
+def labels(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
+    """Each progress of a lease: the gate's entry that gave the lease the version of the label."""
+    versions: dict[tuple[str, str], dict[int | None, Entry]] = {}
+    cut: set[str] = set()
+    for track in run.of("Gate"):
+        before: Any = None
+        if track.killed:
+            cut.add(track.incarnation)
+        for entry in track.entries:
+            gate = entry.post
+            if isinstance(entry, Step) and entry.name == "Admit" and entry.outcome.kind == "stay":
+                versions.setdefault((track.incarnation, entry.event.lease), {}).setdefault(gate.version, entry)
+            if before is not None and gate.version != before.version:
+                for lease in gate.active | gate.suspended | gate.orphaned:
+                    versions.setdefault((track.incarnation, lease), {}).setdefault(gate.version, entry)
+            before = gate
+    for step in run.named("Lease", "Progress"):
+        if step.outcome.kind != "stay":
+            continue
+        version = step.event.version
+        held = versions.get((step.incarnation, step.instance), {})
+        newest = max(step.before_it.spans, default=0)
+        if version < newest:
+            yield step, None, f"tokens of version {version} after tokens of version {newest}"
+        elif version in held or step.incarnation in cut:
+            yield step, held.get(version), ""
+        else:
+            shown = ", ".join(map(str, held)) or "none"
+            yield step, None, f"tokens of version {version}, while its gate had {shown} for it"
+
+
+def bound_at_published(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
+    """Each binding: the version that the first lease was admitted at, and who had published it."""
+    published: dict[int, Entry] = {}
+    for track in run.of("Sync"):
+        for entry in track.entries:
+            if entry.post.published is not None:
+                published.setdefault(entry.post.published, entry)
+    admitted = {(s.incarnation, s.event.lease): s for s in run.named("Gate", "Admit") if s.outcome.kind == "stay"}
+    for step in run.named("Session", "Bound"):
+        for lease in step.post.leases if step.outcome.kind == "go" else ():
+            admit = admitted.get((step.event.incarnation, lease))
+            if admit is None:
+                continue
+            source = published.get(admit.post.version)
+            missing = source is None and not run.cut("Sync")
+            yield step, source, f"bound at version {admit.post.version}, which nobody published" if missing else ""
+
+
+def restorations(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
+    """Each restored birth: the moment of an earlier life that it goes on from."""
+    for track in run.tracks:
+        birth = track.entries[0]
+        if not (isinstance(birth, Birth) and birth.restored):
+            continue
+        lives = [t for t in run.of(track.name) if t.instance == track.instance and t is not track]
+        source = next((e for t in lives for e in reversed(t.entries) if e.post == birth.start), None)
+        lost = not lives or any(t.killed for t in lives)
+        yield birth, source, "" if source or lost else f"no earlier life of it was ever {birth.start!r}"
+
+
+def turns_over(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
+    """Each end of a turn whose lease was admitted: the end of the lease, in the life that admitted it."""
+    leases = {b.instance: b.track for b in run.named("Lease", "new") if not b.restored}
+    for step in run.named("Session", "EndTurn"):
+        if (track := leases.get(step.event.lease)) is not None:
+            over = next((e for e in track.entries if e.post.state in OVER), None)
+            missing = over is None and not track.killed
+            yield step, over, f"the lease stays {track.entries[-1].post.state}" if missing else ""
+
+
+def its_gate_is_cut(run: Run, step: Step) -> bool:
+    """Of a step of a Replica: whether the log of its own gate ended early."""
+    return run.cut("Gate", incarnation=step.instance)
+
+
+# -- causes ----------------------------------------------------------------------------------------
+
+
+def causes(run: Run) -> Iterator[tuple[Entry, None, str]]:
+    """Each birth and step that no controller commands: what it may say caused it."""
+    operations: dict[str, set[str]] = {}
+    for name in CONTROL:
+        for step in run.named("Gate", name):
+            operations.setdefault(step.incarnation, set()).add(step.cause)
+    for track in run.tracks:
+        here = operations.get(track.incarnation, set())
+        for entry in track.entries:
+            if not isinstance(entry, Step | Birth):
+                continue
+            known = _known_causes(entry, here)
+            if known is not None:
+                shown = " or ".join(filter(None, sorted(known)))
+                yield entry, None, "" if entry.cause in known else f"its cause is {entry.cause!r}, and not {shown}"
+
+
+def _known_causes(entry: Step | Birth, operations: set[str]) -> set[str] | None:
+    """The causes that an entry may have, or None where any is good."""
+    name = entry.name if isinstance(entry, Step) else "new"
+    event: Any = entry.event if isinstance(entry, Step) else None
+    match entry.track.name, name:
+        case "Gate", "Admit" | "Settle" | "Orphan" | "GiveUp" | "Frozen" | "Thawed":
+            return {event.lease}
+        case "Gate", "Deadline":
+            return {f"timer {event.epoch}.{event.timer}"}
+        case "Gate", "Quiesced":
+            return {f"quiesce {event.epoch}"}
+        case "Gate", "Installed" | "InstallFailed":
+            return {f"install {event.epoch}"}
+        case "Gate", "Fault":
+            return {entry.instance}
+        case "Lease", "new":
+            return {"", entry.instance, *operations}
+        case "Lease", _ if name != "Cancel":
+            return {entry.instance}
+        case "Session", "BeginTurn" | "Bound" | "EndTurn":
+            return {event.lease} if name != "Bound" else set(entry.post.leases) or {entry.cause}
+        case "Sync", _ if isinstance(entry, Step):
+            refused = name == "Begin" and entry.outcome.refused
+            epoch = event.epoch if refused else 0 if name == "Restore" else entry.post.epoch
+            return {f"{entry.post.term}.{epoch}"}
+        case "Replica", _ if name not in ("new", "Leave"):
+            return {entry.instance}
+        case _:
+            return None

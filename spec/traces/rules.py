@@ -1,0 +1,220 @@
+"""The rules between machines: what one machine's step says about what another has done.
+
+Rules of this file:
+
+- A literal table, one rule an entry, each with its name and why it holds. What a key means is said in
+  `relations.py`, how a rule is asked in `judging.py`, what is logged in `docs/trace.md`.
+- A rule holds for every run of the declared machines with a correct shell. It is about meaning, so it
+  never asks where in the file a line stands.
+- (incarnation, lease) names a lease in one life of a worker; lease ids are never used twice.
+"""
+
+from __future__ import annotations
+
+from ...statemachines.machines import MACHINES
+from .judging import Rule, Select, always, births, facts, leads, moments, needs, once, related, steps
+from .relations import (
+    ANSWERS,
+    CONTROL,
+    OVER,
+    TRAINER_CONTROL,
+    WITHIN,
+    answers,
+    asked_for,
+    asks,
+    bound_at_published,
+    causes,
+    epochs_of_one_term,
+    is_receipt_true,
+    its_gate_is_cut,
+    labels,
+    operation_named,
+    proof,
+    proves,
+    published_grows,
+    questions,
+    restorations,
+    trainer_operation_named,
+    turns_over,
+)
+
+GATE_EVENTS, LEASE_EVENTS, SYNC_EVENTS = (
+    tuple(e.name for e in m.ir.events) for name in ("Gate", "Lease", "Sync") for m in MACHINES if m.ir.name == name
+)
+TAKEN = "go stay"
+
+admitted = steps("Gate", "Admit", kinds=TAKEN)
+settling = steps("Lease", *LEASE_EVENTS, kinds="go")
+receipt_or_loss = Select(
+    "the receipt or the loss of its Lease",
+    lambda run: [
+        *run.named("Lease", "receipt"),
+        *moments("Lease", "", lambda lease: lease.state == "LOST").entries(run),
+    ],
+)
+installing = steps("Gate", "Install", kinds="go")
+sync_any = moments("Sync", "a Sync")
+sync_asks = Select(
+    "a Sync that asks for it", lambda run: [*steps("Sync", *SYNC_EVENTS).entries(run), *run.named("Sync", "catch_up")]
+)
+last_of_lease = Select("the last entry of a Lease", lambda run: (t.entries[-1] for t in run.of("Lease")))
+term_users = Select(
+    "a command of a term",
+    lambda run: [
+        *steps("Gate", "Claim", "Poison").entries(run),
+        *steps("Trainer", *TRAINER_CONTROL).entries(run),
+    ],
+)
+gate_moments = moments("Gate", "a Gate that is so")
+
+# fmt: off
+RULES: tuple[Rule, ...] = (
+    # leases: what the gate lets in, and what comes of it
+    needs("lease_is_admitted", births("Lease"), admitted,
+          by=lambda e: (e.incarnation, e.instance), of=lambda e: (e.incarnation, e.event.lease),
+          why="a lease is a request that the gate let in"),
+    leads("admitted_is_leased", admitted, births("Lease"),
+          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance),
+          lost=lambda run, e: e.track.killed,
+          why="what the gate let in is accounted for"),
+    once("lease_ids", births("Lease"), by=lambda e: e.instance,
+         why="lease ids are never used twice"),
+    once("admitted_once", admitted, by=lambda e: e.event.lease,
+         why="lease ids are never used twice"),
+    always("lease_ends", last_of_lease,
+           lambda run, e: None if e.track.killed else "" if e.post.state in OVER else f"it stays {e.post.state}",
+           why="every lease ends in settled or lost, unless its process was killed"),
+    leads("settled_has_receipt", settling, facts("Lease", "receipt"),
+          by=lambda e: (e.incarnation, e.instance) if e.post.state == "SETTLED" else None,
+          of=lambda e: (e.incarnation, e.instance), lost=lambda run, e: e.track.killed,
+          why="a settled lease has exactly one receipt"),
+    once("one_receipt", facts("Lease", "receipt"), by=lambda e: e.instance,
+         why="a settled lease has exactly one receipt"),
+    always("receipt_is_true", facts("Lease", "receipt"), is_receipt_true,
+           why="a receipt says what the lease was: its session, ending and version spans"),
+    leads("over_leaves_gate", settling, steps("Gate", "Settle", "GiveUp"),
+          by=lambda e: (e.incarnation, e.instance) if e.post.state in OVER and not e.track.restored else None,
+          of=lambda e: (e.incarnation, e.event.lease), lost=lambda run, e: e.track.killed,
+          why="a lease that is over no longer holds its gate up"),
+    needs("gate_settles_what_is_over", steps("Gate", "Settle"), receipt_or_loss,
+          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance),
+          why="the gate is drained only of leases whose receipt is stored"),
+    needs("gate_orphans_what_is_unknown", steps("Gate", "Orphan", kinds=TAKEN), steps("Lease", "Unknown", kinds=TAKEN),
+          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance), ordered=False,
+          why="gate and lease are orphaned in one transaction"),
+    needs("gate_suspends_what_is_frozen", steps("Gate", "Frozen", kinds=TAKEN), steps("Lease", "Frozen"),
+          by=lambda e: (e.incarnation, e.event.lease) if e.event.lease in e.post.suspended else None,
+          of=lambda e: (e.incarnation, e.instance), ordered=False,
+          why="gate and lease are suspended in one transaction"),
+    needs("lease_freezes_for_gate", steps("Lease", "Frozen", kinds=TAKEN), steps("Gate", "Frozen"),
+          by=lambda e: (e.incarnation, e.instance), of=lambda e: (e.incarnation, e.event.lease),
+          ordered=False, lost=lambda run, e: e.track.killed,
+          why="a lease is frozen only for a drain of its gate"),
+    related("labels_are_true", labels,
+            why="a token's label names the weights that its gate had for the lease, and versions only grow"),
+
+    # sessions: where turns run
+    needs("lease_has_turn", births("Lease"), steps("Session", "BeginTurn", kinds=TAKEN),
+          by=lambda e: (e.post.session, e.instance), of=lambda e: (e.instance, e.event.lease),
+          lost=lambda run, e: run.cut("Session", e.post.session),
+          why="a request is made in a turn of its session"),
+    once("turn_leases", steps("Session", "BeginTurn", kinds=TAKEN), by=lambda e: e.event.lease,
+         why="lease ids are never used twice"),
+    needs("bound_where_admitted", steps("Session", "Bound", kinds=TAKEN), admitted,
+          by=lambda e: [(e.event.replica, e.event.incarnation, lease) for lease in sorted(e.post.leases)],
+          of=lambda e: (e.instance, e.incarnation, e.event.lease),
+          lost=lambda run, e: run.cut("Gate", incarnation=e.event.incarnation),
+          why="a session is bound to the incarnation that admitted its first lease"),
+    related("bound_at_published", bound_at_published,
+            why="sessions are bound only at a published version"),
+    needs("forwarded_where_bound", steps("Lease", "Forward", kinds=TAKEN),
+          moments("Session", "a Session in a turn with the lease, bound there", lambda s: s.state == "TURN"),
+          by=lambda e: (e.post.session, e.instance, e.incarnation),
+          of=lambda e: [(e.instance, lease, e.post.incarnation) for lease in e.post.leases],
+          lost=lambda run, e: e.track.killed or run.cut("Session", e.post.session),
+          why="a binding is durable before its lease is forwarded, and all turns of it run on its incarnation"),
+    leads("turns_end", steps("Session", "BeginTurn", kinds=TAKEN), steps("Session", "EndTurn", kinds=TAKEN),
+          by=lambda e: (e.instance, e.event.lease), of=lambda e: (e.instance, e.event.lease),
+          lost=lambda run, e: e.track.killed,
+          why="every lease of a session ends, and retired means that none is unsettled"),
+    related("turn_ends_with_lease", turns_over,
+            why="a turn ends when its lease is settled or lost"),
+    needs("lost_with_its_replica", steps("Session", "Lose", kinds=TAKEN),
+          moments("Replica", "the death of that Replica", lambda r: r.state == "DEAD"),
+          by=lambda e: e.event.incarnation, of=lambda e: e.instance, lost=lambda run, e: run.cut("Replica"),
+          why="a session is lost only with the incarnation that it was bound to"),
+
+    # gates: who commands them, and what they answer
+    always("operation_is_named", steps("Gate", *CONTROL), operation_named,
+           why="a command is caused by the one operation that its id names"),
+    always("trainer_operation_is_named", steps("Trainer", *TRAINER_CONTROL), trainer_operation_named,
+           why="a command is caused by the one operation that its id names"),
+    once("operation_steps_once", steps("Gate", *CONTROL), by=lambda e: (e.instance, e.incarnation, e.cause),
+         why="a repeated operation is answered from the store and is no step"),
+    once("terms", births("Sync"), by=lambda e: e.post.term,
+         why="a term is never shared"),
+    needs("term_has_controller", term_users, sync_any,
+          by=lambda e: e.event.term, of=lambda e: e.post.term, lost=lambda run, e: run.cut("Sync"),
+          why="a term is a controller's"),
+    related("epochs", epochs_of_one_term,
+            why="epochs come from one counter"),
+    needs("command_is_asked_for", steps("Gate", *WITHIN), sync_asks,
+          by=asked_for, of=asks, lost=lambda run, e: run.cut("Sync"),
+          why="a gate is commanded by the operation of its epoch, at its barrier, or by a catch-up of its replica"),
+    needs("barrier_is_proved", steps("Sync", "Sealed", "Drained", "Installed", "Declined", "Closed"), gate_moments,
+          by=proof, of=proves, lost=lambda run, e: run.cut("Gate", e.event.replica),
+          why="a barrier is passed only when every member's gate is there"),
+    needs("answer_has_question", steps("Gate", *ANSWERS), steps("Gate", *GATE_EVENTS), by=answers, of=questions,
+          why="engine and timers answer what the gate asked"),
+    related("published_grows", published_grows,
+            why="published never falls, whichever controller rules"),
+
+    # versions: made once, durable before they are installed
+    always("manifest_while_publishing", facts("Trainer", "manifest"),
+           lambda run, e: "" if e.post.publishing == e.values["version"] else f"it is publishing {e.post.publishing}",
+           why="a manifest is of the version that is being published"),
+    once("version_numbers", facts("Trainer", "manifest"), by=lambda e: e.values["version"],
+         why="version numbers are used once"),
+    needs("published_has_manifest", steps("Trainer", "Published", kinds=TAKEN), facts("Trainer", "manifest"),
+          by=lambda e: e.event.version, of=lambda e: e.values["version"], lost=lambda run, e: run.cut("Trainer"),
+          why="a version is published with its manifest"),
+    needs("installs_what_is_durable", installing, steps("Trainer", "Published", kinds=TAKEN),
+          by=lambda e: e.event.version, of=lambda e: e.event.version, lost=lambda run, e: run.cut("Trainer"),
+          why="manifest and bytes are durable before the first install"),
+    needs("digests_are_the_trainers", installing, facts("Trainer", "manifest"),
+          by=lambda e: (e.event.version, frozenset(e.event.digests.values())),
+          of=lambda e: (e.values["version"], frozenset((e.values["digest"],))),
+          lost=lambda run, e: run.cut("Trainer"),
+          why="every rank must hold what the trainer published"),
+
+    # replicas: what the controller believes of them
+    needs("started_was_claimed", steps("Replica", "Started", kinds=TAKEN), steps("Gate", "Claim", kinds="stay ignore"),
+          by=lambda e: e.instance, of=lambda e: e.incarnation, lost=its_gate_is_cut,
+          why="a replica has started when its gate was claimed"),
+    needs("synced_is_open", steps("Replica", "Synced", kinds=TAKEN),
+          moments("Gate", "its Gate open", lambda g: g.state == "OPEN"),
+          by=lambda e: (e.instance, e.event.version), of=lambda e: (e.incarnation, e.post.version),
+          lost=its_gate_is_cut,
+          why="a replica serves after its gate was open at the version"),
+    needs("synced_is_published", steps("Replica", "Synced", kinds=TAKEN),
+          moments("Sync", "its Sync idle at the version", lambda s: s.state == "IDLE"),
+          by=lambda e: (e.incarnation, e.event.version), of=lambda e: (e.incarnation, e.post.published),
+          why="a replica serves the version that its controller has published"),
+    always("replica_versions_grow", steps("Replica", "Synced", kinds=TAKEN),
+           lambda run, e: "" if e.event.version >= (e.before_it.version or 0) else f"it was at {e.before_it.version}",
+           why="an incarnation goes on to newer versions only"),
+    needs("poisoned_gate", steps("Replica", "Poisoned", kinds=TAKEN),
+          moments("Gate", "its Gate poisoned", lambda g: g.state == "POISONED"),
+          by=lambda e: e.instance, of=lambda e: e.incarnation, lost=its_gate_is_cut,
+          why="a replica is replaced for a poison that its gate has"),
+    always("exited_is_known", steps("Replica", "Exited", kinds=TAKEN),
+           lambda run, e: "" if e.instance in run.trace.incarnations else "no process of this incarnation ever began",
+           why="an end is that of a process"),
+
+    # lives and causes
+    related("restored_as_it_was", restorations,
+            why="a restart goes on from what was stored"),
+    related("causes", causes,
+            why="a step is caused by its own lease, question or operation"),
+)
+# fmt: on
