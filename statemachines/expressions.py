@@ -319,6 +319,8 @@ class Record(Expr):
     def __init_subclass__(cls) -> None:
         cls.members = {name: type_of(hint) for name, hint in annotations_of(cls).items()}
         for name, member in cls.members.items():
+            if hasattr(Record, name):
+                raise TypeError(f"{cls.__name__}.{name} hides a name of every record: give it another name")
             if member.kind in ("map", "note"):
                 raise TypeError(
                     f"{cls.__name__}.{name} is a {member}, and a record holds no map and no note: make it a field"

@@ -92,16 +92,18 @@ class _Lowering:
                 report(f"{message.__name__}.{a}", what, mend, message.where)
         for k in self.fields:
             if k in methods:
-                report(k, f"is a field and the method of event {methods[k]}", "rename one of the two")
-        for k in (*self.events, *self.outputs):
-            if not k[0].isupper():
-                report(k, "is an event or output in lower case", "write its name in CamelCase")
-        for k in self.events.keys() - self.bases:
-            if keyword.iskeyword(snake(k)) or snake(k) in RESERVED:
-                report(k, f"needs the method {snake(k)}, a reserved name", "give the event another name")
+                what = f"is a field and the method of event {methods[k]}"
+                report(k, what, "rename one of the two", self.events[methods[k]].where)
+        for name, k in methods.items():
+            if keyword.iskeyword(name) or name in RESERVED:
+                what = f"needs the method {name}, a reserved name"
+                report(k, what, "give the event another name", self.events[k].where)
         for k, cls in messages.items():
+            if not k[0].isupper():
+                report(k, "is an event or output in lower case", "write its name in CamelCase", cls.where)
             if cls.__name__ != k:
-                report(k, f"is the class {cls.__name__} under another name", "declare it under its own name")
+                what = f"is the class {cls.__name__} under another name"
+                report(k, what, "declare it under its own name", cls.where)
         named: dict[str, ir.Type] = {}
         declared = [f.node.type for f in self.fields.values()] + [t for m in messages.values() for t in m.own.values()]
         for used in (inner for t in declared for inner in _types(t)):

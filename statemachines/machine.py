@@ -56,7 +56,7 @@ class _Message:
 
     where: ClassVar[str] = ""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         if values.keys() != self.arguments.keys():
             given, wanted = ", ".join(values) or "nothing", ", ".join(self.arguments) or "nothing"
             raise TypeError(f"{type(self).__name__} takes exactly {wanted}; got {given}")
