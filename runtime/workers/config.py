@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..training.config import TrainingConfig
+
 
 def require_positive(**numbers: float) -> None:
     """Raises ValueError naming those that are not above 0."""
@@ -65,4 +67,38 @@ class RolloutConfig:
         require_positive(
             threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, lease_ms=self.lease_ms,
             reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerConfig:
+    """The trainer worker. Times end in their unit.
+
+    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`: as for a rollout
+    worker; here the model's weights are where training begins. `state` is the trainer's own folder:
+    relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
+    replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
+    kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
+    """
+
+    run: str
+    model: Path
+    state: Path
+    manifests: Path
+    training: TrainingConfig
+    trace: Path | None = None
+    incarnation: str = ""
+    dtype: str = "float32"
+    threads: int = 1
+    keep_versions: int = 2
+    bucket_bytes: int = 32 * 1024 * 1024
+    max_batch_bytes: int = 256 * 1024 * 1024
+    stop_ms: int = 5_000
+    shm_root: Path | None = None
+
+    def __post_init__(self) -> None:
+        require_names(run=self.run, incarnation=self.incarnation or "drawn")
+        require_positive(
+            threads=self.threads, keep_versions=self.keep_versions, bucket_bytes=self.bucket_bytes,
+            max_batch_bytes=self.max_batch_bytes, stop_ms=self.stop_ms,
         )  # fmt: skip

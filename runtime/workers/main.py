@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import traceback
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -14,7 +15,7 @@ from .process import announce, die_with_parent, take_stdout
 
 
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
-    """Run the worker of this kind until it is told to end.
+    """Run the worker of this kind until it is told to end, then end the process; returns for a bad config.
 
     The exit status: 0 after a graceful end, 2 for a config that cannot be used, 1 for anything else.
     """
@@ -30,8 +31,12 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
         asyncio.run(work(lambda facts: announce(stdout, facts)))
     except Exception:
         traceback.print_exc(file=errors)
-        return 1
-    return 0
+        status = 1
+    else:
+        status = 0
+    errors.flush()
+    # Everything is closed. A thread that is in the middle of a step must not hold the process up.
+    os._exit(status)
 
 
 Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]

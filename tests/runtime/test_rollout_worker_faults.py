@@ -25,7 +25,7 @@ from sluicegate.statemachines.sorts import Mode
 
 from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, worker_process
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

@@ -1,0 +1,264 @@
+"""A trainer worker's process over gRPC: batches, steps, versions, checkpoints, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grpc import aio
+
+from sluicegate.protocol.client import Refused, dial
+from sluicegate.protocol.generated import training_pb2, training_pb2_grpc
+from sluicegate.protocol.generated.trainer_service import TRAINER, TrainerClient
+from sluicegate.protocol.refusals import Detail, detail
+from sluicegate.runtime.training.config import TrainingConfig
+from sluicegate.runtime.training.samples import Sample
+from sluicegate.runtime.weights import Manifest, ManifestStore, ShmReader, canonical_tensors, digest_of, stage_from
+from sluicegate.runtime.workers.batches import arrays_of, to_messages
+from sluicegate.runtime.workers.config import TrainerConfig
+
+from ..support.rollout_kit import VOCABULARY, make_weights, worker_process
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+TRAINING = TrainingConfig(groups=2, group_size=4, epochs=1, minibatches=1, zero_stage=2, max_staleness=1)
+
+
+def make_config(folder: Path) -> TrainerConfig:
+    if not (folder / "model").exists():
+        make_weights(0).save_pretrained(folder / "model")  # pyright: ignore[reportCallIssue]
+    return TrainerConfig(
+        run="trainer-test", model=folder / "model", state=folder / "state", manifests=folder / "manifests",
+        trace=folder / "trace", shm_root=folder / "shm", bucket_bytes=16 * 1024, training=TRAINING, stop_ms=2000,
+        max_batch_bytes=1024 * 1024,
+    )  # fmt: skip
+
+
+def make_samples(seed: int, version: int = 0) -> list[Sample]:
+    draw = random.Random(seed)
+
+    def sample(group: int, member: int) -> Sample:
+        made = draw.randint(3, 6)
+        return Sample(
+            session=f"s{seed}-{group}-{member}", group=f"g{group}",
+            token_ids=tuple(draw.randrange(VOCABULARY) for _ in range(4 + made)),
+            turns=(0,) * 4 + (1,) * made, log_probs=(0.0,) * 4 + (-2.0,) * made,
+            versions=(0,) * 4 + (version,) * made, rewards=(float(member % 2),),
+        )  # fmt: skip
+
+    return [sample(group, member) for group in range(2) for member in range(4)]
+
+
+class Trained:
+    """A trainer that serves: its controller and its data client."""
+
+    def __init__(self, ready: dict[str, Any], control: aio.Channel, data: aio.Channel) -> None:
+        self.ready = ready
+        self.client = TrainerClient(control, "trainer", incarnation=ready["incarnation"])
+        self.data: Any = training_pb2_grpc.TrainerDataStub(data)
+
+    async def until(self, holds: Any, within: float = 60.0) -> Any:
+        async with asyncio.timeout(within):
+            async for seen in self.client.watch():
+                if holds(seen.snapshot):
+                    return seen.snapshot
+        raise AssertionError("the watch ended")
+
+    async def submit(self, batch: str, samples: list[Sample]) -> int:
+        arrays = to_messages(arrays_of(samples))
+        return (
+            await self.data.Submit(training_pb2.SubmitRequest(batch=batch, arrays=arrays), timeout=20)
+        ).waiting_bytes
+
+    async def result(self, batch: str) -> Any:
+        return await self.data.Result(training_pb2.ResultRequest(batch=batch), timeout=20)
+
+    async def train(self, batch: str, samples: list[Sample]) -> Any:
+        await self.submit(batch, samples)
+        await self.client.train(term=1, batch=batch)
+        await self.until(lambda t: t.state == "IDLE")
+        return await self.result(batch)
+
+    async def publish(self, version: int) -> None:
+        await self.client.publish(term=1, version=version)
+        await self.until(lambda t: t.state == "IDLE" and t.version == version)
+
+
+@asynccontextmanager
+async def driven(ready: dict[str, Any]) -> AsyncIterator[Trained]:
+    control, data = dial(ready["control"]), dial(ready["data"])
+    try:
+        made = Trained(ready, control, data)
+        await made.client.claim(term=1)
+        yield made
+    finally:
+        await data.close()
+        await control.close()
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> TrainerConfig:
+    return make_config(tmp_path_factory.mktemp("trainer"))
+
+
+@pytest.fixture(scope="module")
+def process(config: TrainerConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    with worker_process("trainer", config, tmp_path_factory.mktemp("process")) as (_, ready):
+        yield ready
+
+
+@pytest.fixture
+async def trainer(process: dict[str, Any]) -> AsyncIterator[Trained]:
+    async with driven(process) as made:
+        yield made
+
+
+async def refusal(call: Any) -> Detail:
+    with pytest.raises(aio.AioRpcError) as error:
+        await call
+    found = detail(error.value, TRAINER.reply)
+    assert found is not None
+    return found
+
+
+def held_digest(config: TrainerConfig, manifest: Manifest) -> str:
+    """The digest of what a replica would hold after it took every bucket."""
+    source = ShmReader(config.run, root=config.shm_root)
+    return digest_of(stage_from(manifest, source, canonical_tensors(make_weights(0))))
+
+
+def last_line(path: str) -> str:
+    return Path(path).read_text().splitlines()[-1]
+
+
+async def test_two_steps_and_three_versions_of_which_the_last_two_stay_in_memory(
+    trainer: Trained, config: TrainerConfig
+) -> None:
+    store = ManifestStore(config.manifests)
+    await trainer.publish(0)
+    for step in (1, 2):
+        answer = await trainer.train(f"batch-{step}", make_samples(step, version=step - 1))
+        assert answer.step == step
+        assert answer.metrics["samples"] == 8
+        assert answer.metrics["reward"] == pytest.approx(0.5)
+        await trainer.publish(step)
+        manifest = store.get(step)
+        assert (manifest.step, manifest.run, len(manifest.buckets) > 1) == (step, config.run, True)
+        assert held_digest(config, manifest) == manifest.digest
+    assert store.versions() == [0, 1, 2]
+    assert len({store.get(version).digest for version in (0, 1, 2)}) == 3, "each step changed the weights"
+    assert config.shm_root is not None
+    assert sorted(p.name for p in (config.shm_root / "sluicegate-trainer-test").iterdir()) == ["v1", "v2"]
+
+
+async def test_a_batch_is_submitted_before_it_is_trained_on_and_only_once(trainer: Trained) -> None:
+    with pytest.raises(Refused, match="was not submitted"):
+        await trainer.client.train(term=1, batch="never seen")
+    assert (await trainer.client.get()).snapshot.state == "IDLE"
+    samples = make_samples(7, version=2)
+    waiting = await trainer.submit("once", samples)
+    assert await trainer.submit("once", samples) == waiting
+    other = to_messages(arrays_of(make_samples(8, version=2)))
+    found = await refusal(trainer.data.Submit(training_pb2.SubmitRequest(batch="once", arrays=other)))
+    assert found.reason == "PAYLOAD"
+    found = await refusal(trainer.result("once"))
+    assert (found.reason, found.retry) == ("NOT_TRAINED", True)
+    first = await trainer.client.train(term=1, batch="once", operation_id="train-once")
+    again = await trainer.client.train(term=1, batch="once", operation_id="train-once")
+    assert (first.kind, again.kind, again.replayed) == ("go", "go", True)
+    await trainer.until(lambda t: t.state == "IDLE")
+    answer = await trainer.result("once")
+    repeat = await trainer.client.train(term=1, batch="once", operation_id="train-once")
+    assert repeat.replayed
+    with pytest.raises(Refused, match="was trained on before"):
+        await trainer.client.train(term=1, batch="once")
+    assert (await trainer.result("once")).step == answer.step
+
+
+async def test_bad_batches_are_refused_where_they_come_in(trainer: Trained) -> None:
+    good = make_samples(9, version=2)
+    arrays = arrays_of(good)
+    cut = {**arrays, "token_ids": arrays["token_ids"][:-1]}
+    lacking = {name: array for name, array in arrays.items() if name != "turns"}
+    foreign = {**arrays, "token_ids": arrays["token_ids"] + VOCABULARY}
+    newer = arrays_of(make_samples(9, version=40))
+    stale = arrays_of(make_samples(9, version=0))
+    alone = arrays_of(good[:1])
+    for bad, said in (
+        (cut, "token_ids has"), (lacking, "send exactly"), (foreign, "outside 0"), (newer, "the newest published"),
+        (stale, "max_staleness"), (alone, "has one sample"),
+    ):  # fmt: skip
+        request = training_pb2.SubmitRequest(batch="bad", arrays=to_messages(bad))
+        with pytest.raises(aio.AioRpcError, match=said):
+            await trainer.data.Submit(request, timeout=20)
+    assert (await trainer.client.get()).snapshot.state == "IDLE"
+    await trainer.submit("bad", good)
+
+
+async def test_what_comes_meanwhile_is_refused_busy(trainer: Trained) -> None:
+    await trainer.submit("long", make_samples(11, version=2))
+    await trainer.client.train(term=1, batch="long")
+    with pytest.raises(Refused, match="one thing at a time") as busy:
+        await trainer.client.publish(term=1, version=30)
+    assert busy.value.retry
+    await trainer.until(lambda t: t.state == "IDLE")
+
+
+async def test_a_checkpoint_comes_back_and_one_that_is_none_changes_nothing(
+    trainer: Trained, config: TrainerConfig
+) -> None:
+    store = ManifestStore(config.manifests)
+    await trainer.publish(10)
+    await trainer.client.save(term=1, path="kept")
+    await trainer.until(lambda t: t.state == "IDLE")
+    assert (config.state / "kept" / "checkpoint.json").exists()
+    await trainer.train("after", make_samples(12, version=10))
+    await trainer.publish(11)
+    await trainer.client.load(term=1, path="nothing there")
+    await trainer.until(lambda t: t.state == "IDLE")
+    await trainer.client.save(term=1, path="kept")
+    await trainer.until(lambda t: t.state == "IDLE")
+    await trainer.publish(12)
+    await trainer.client.load(term=1, path="kept")
+    await trainer.until(lambda t: t.state == "IDLE")
+    await trainer.publish(13)
+    ten, eleven, twelve, thirteen = (store.get(version) for version in (10, 11, 12, 13))
+    assert ten.digest == thirteen.digest
+    assert eleven.digest == twelve.digest
+    assert ten.digest != eleven.digest
+    assert thirteen.step == ten.step
+
+
+async def test_a_trainer_that_was_killed_is_followed_by_one_that_numbers_on(tmp_path: Path) -> None:
+    config = make_config(tmp_path)
+    with worker_process("trainer", config, tmp_path) as (process, ready):
+        async with driven(ready) as first:
+            await first.publish(0)
+            await first.submit("lost", make_samples(1))
+            await first.client.train(term=1, batch="lost")
+            process.send_signal(signal.SIGKILL)
+            process.wait(10)
+    # What a publisher that is killed between its buckets and its manifest leaves behind.
+    assert config.shm_root is not None
+    (config.shm_root / "sluicegate-trainer-test" / "v1").mkdir()
+    with worker_process("trainer", config, tmp_path) as (process, again):
+        assert again["incarnation"] != ready["incarnation"]
+        async with driven(again) as second:
+            with pytest.raises(Refused, match="was not submitted"):
+                await second.client.train(term=1, batch="lost")
+            await second.publish(1)
+            store = ManifestStore(config.manifests)
+            assert store.get(1).digest == store.get(0).digest, "the step that was killed left nothing"
+            await second.client.publish(term=1, version=1)
+            failing = second.client.publish(term=1, version=0)
+            with pytest.raises(Refused, match="not newer"):
+                await failing
+        process.terminate()
+        assert await asyncio.to_thread(process.wait, 20) == 0
+    assert not (config.shm_root / "sluicegate-trainer-test").exists()
+    assert last_line(again["trace"]).startswith('{"line":"closed"')
