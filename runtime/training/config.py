@@ -35,7 +35,7 @@ class TrainingConfig:
     temperature: float = 1.0
     credit: Literal["turn", "session"] = "turn"
     normalise: bool = True
-    max_staleness: int = 4
+    max_staleness: int = 8
     shuffle_rewards: bool = False
     seed: int = 0
 

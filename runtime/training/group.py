@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from .config import TrainingConfig
@@ -27,15 +28,23 @@ def join_group() -> tuple[int, int]:
     os.environ.setdefault("LOCAL_RANK", "0")
     if dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
-    given = [name for name in _VARIABLES if name in os.environ]
-    if "WORLD_SIZE" in given or "RANK" in given:
-        missing = [name for name in _VARIABLES if name not in given]
-        if missing:
-            raise GroupError(f"{', '.join(given)} are set, {', '.join(missing)} are not: set all or none")
+    if is_described(os.environ):
         dist.init_process_group(_backend(), init_method="env://")
     else:
         dist.init_process_group(_backend(), store=dist.HashStore(), rank=0, world_size=1)
     return dist.get_rank(), dist.get_world_size()
+
+
+def is_described(environment: Mapping[str, str]) -> bool:
+    """Whether the variables describe a group. Raises GroupError when they describe a part of one."""
+    given = [name for name in _VARIABLES if name in environment]
+    # An address without ranks is nothing yet: other tools set it too.
+    if not {"RANK", "WORLD_SIZE"} & set(given):
+        return False
+    missing = [name for name in _VARIABLES if name not in given]
+    if missing:
+        raise GroupError(f"{', '.join(given)} are set, {', '.join(missing)} are not: set all or none")
+    return True
 
 
 def init_deepspeed() -> None:
