@@ -84,6 +84,15 @@ class Reference:
         self.values: dict[str, Any] = {}
         self.outcome: Outcome | None = None
 
+    @classmethod
+    def of_snapshot(cls, snapshot: Any) -> Reference:
+        """An instance with the content of a snapshot."""
+        machine = snapshot.machine
+        fields = {f.name: getattr(snapshot, f.name) for f in machine.ir.fields}
+        self = cls(machine, **{f.name: fields[f.name] for f in machine.ir.fields if f.given})
+        self.state, self.fields = snapshot.state, fields
+        return self
+
     def step(self, event: Event) -> Outcome:
         """Trigger `event`; what came of it."""
         self.outcome = None

@@ -45,12 +45,14 @@ class Dead:
 class Exploration:
     """What was found. `states` gives each reachable snapshot its number, the initial ones first.
 
-    `edges` are (number, event, rule, number), those that change nothing too.
+    `edges` are (number, event, rule, number), those that change nothing too. `taken` gives the first
+    (snapshot, event) of each (event, state, rule) that was taken.
     """
 
     states: dict[Any, int] = field(default_factory=dict)
     initial: int = 0
     edges: set[tuple[int, str, str, int]] = field(default_factory=set)
+    taken: dict[tuple[str, str, str], tuple[Any, Any]] = field(default_factory=dict)
     overlaps: list[Overlap] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
@@ -66,11 +68,7 @@ class Exploration:
 
 
 def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
-    """Everything reachable in `scope`, by default the machine's own.
-
-    Raises:
-        MemoryError: never by itself; the scope decides how many snapshots there are.
-    """
+    """Everything reachable in `scope`, by default the machine's own; it all stays in memory."""
     ir = machine.ir
     scope = scope or ir.scope
     bounded = [f for f in ir.fields if not f.given and f.type.kind != "note"]
@@ -81,7 +79,6 @@ def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
     events = [(e.name, value) for e in ir.events for value in events_of(machine, e, scope)]
     found = Exploration({snapshot: n for n, snapshot in enumerate(dict.fromkeys(births(machine, scope)))})
     found.initial = len(found.states)
-    taken: set[tuple[str, str, str]] = set()
     clashes: set[tuple[str, str, str, str]] = set()
     waiting = deque(found.states)
     while waiting:
@@ -89,7 +86,7 @@ def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
         source = found.states[before]
         for name, event in events:
             after, outcome = machine.step(before, event)
-            taken.add((name, before.state, outcome.rule))
+            found.taken.setdefault((name, before.state, outcome.rule), (before, event))
             for other in _also(tests.get((name, before.state), ()), outcome, before, event):
                 if (key := (name, before.state, outcome.rule, other)) not in clashes:
                     clashes.add(key)
@@ -104,8 +101,9 @@ def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
                     waiting.append(after)
                 target = found.states[after]
             found.edges.add((source, name, outcome.rule, target))
-    found.unreached = [s for s in ir.states if not any(s == state for _, state, _ in taken)]
-    found.dead = list(_dead(ir, taken, set(found.unreached)))
+    reached = {snapshot.state for snapshot in found.states}
+    found.unreached = [s for s in ir.states if s not in reached]
+    found.dead = list(_dead(ir, found))
     return found
 
 
@@ -118,15 +116,15 @@ def _also(tests: Any, outcome: Outcome, before: Any, event: Any) -> Iterator[str
                 yield rule
 
 
-def _dead(ir: Ir, taken: set[tuple[str, str, str]], unreached: set[str]) -> Iterator[Dead]:
+def _dead(ir: Ir, found: Exploration) -> Iterator[Dead]:
     for event in ir.events:
         cells = [c for c in ir.cells if c.event == event.name]
         for fence in cells[0].fences:
-            if not any((event.name, s, fence.rule) in taken for s in ir.states):
+            if not any((event.name, s, fence.rule) in found.taken for s in ir.states):
                 yield Dead(event.name, "", fence.rule, fence.where)
         for cell in cells:
-            for branch in cell.branches if cell.state not in unreached else ():
-                if (event.name, cell.state, branch.rule) not in taken:
+            for branch in cell.branches if cell.state not in found.unreached else ():
+                if (event.name, cell.state, branch.rule) not in found.taken:
                     yield Dead(event.name, cell.state, branch.rule, branch.where)
 
 

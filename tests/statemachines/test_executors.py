@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from sluicegate.statemachines import Machine
 from sluicegate.statemachines.bridge import Reference
+from sluicegate.statemachines.explore import Exploration
 from sluicegate.statemachines.ir import Ir
 from sluicegate.statemachines.operators import OPERATORS
 
 Choices = Callable[[bytes], Any]
-BYTES = st.binary(min_size=100, max_size=300)
+BYTES = st.binary(min_size=40, max_size=150)
 
 
 def written(outcome: Any) -> Any:
@@ -24,13 +25,22 @@ def written(outcome: Any) -> Any:
 
 @given(data=BYTES)
 def test_pure_in_place_and_transitions_go_the_same_way(machine: type[Machine], choices: Choices, data: bytes) -> None:
-    born: dict[str, Any] | None = None
+    live: Any = None
+    reference: Any = None
     for snapshot, event in choices(data).run(machine):
-        if born is None:
-            born = {f.name: getattr(snapshot, f.name) for f in machine.ir.fields if f.given}
-            live, reference = machine.Live(**born), Reference(machine, **born)
+        live, reference = live or snapshot.live(), reference or Reference.of_snapshot(snapshot)
         assert live.snapshot().values() == snapshot.values() == reference.snapshot().values()
         after, outcome = machine.step(snapshot, event)
+        assert written(live.step(event)) == written(outcome) == written(reference.step(event))
+        assert live.snapshot().values() == after.values() == reference.snapshot().values()
+
+
+def test_every_rule_that_can_be_taken_is_taken_alike_by_all_three(
+    protocol_machine: type[Machine], explored: Callable[[type[Machine]], Exploration]
+) -> None:
+    for snapshot, event in explored(protocol_machine).taken.values():
+        live, reference = snapshot.live(), Reference.of_snapshot(snapshot)
+        after, outcome = protocol_machine.step(snapshot, event)
         assert written(live.step(event)) == written(outcome) == written(reference.step(event))
         assert live.snapshot().values() == after.values() == reference.snapshot().values()
 
