@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import queue
 import re
 import shutil
 import subprocess
@@ -152,35 +153,80 @@ def _run(
         *([] if model.config.check_deadlock else ["-deadlock"]),
         *options, "-config", f"{model.name}.cfg", f"{model.name}.tla",
     ]  # fmt: skip
+    java_run = _Java(command, folder)
     messages: list[_Message] = []
-    late = False
-    process = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, encoding="utf-8", start_new_session=True,
-    )  # fmt: skip
-
-    def stop() -> None:
-        nonlocal late
-        late = True
-        process.kill()
-
-    limit = threading.Timer(timeout, stop)
-    limit.start()
+    status, late = 0, ""
     try:
-        assert process.stdout is not None
-        for message in _messages(process.stdout):
-            messages.append(message)
-            if progress and message.code == _PROGRESS and (count := _distinct([message])):
+        java_run.start()
+        while True:
+            left = started + timeout - time.monotonic()
+            item = java_run.said.get(timeout=max(left, 0.0))
+            if isinstance(item, int):
+                status = item
+                break
+            if isinstance(item, OSError):
+                raise item
+            messages.append(item)
+            if progress and item.code == _PROGRESS and (count := _distinct([item])):
                 progress(count, time.monotonic() - started)
-        status = process.wait()
+    except queue.Empty:
+        late = f"stopped at its time limit of {timeout:g} s"
     finally:
-        limit.cancel()
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-    seconds = time.monotonic() - started
-    return _result(model, messages, status, seconds, f"stopped at its time limit of {timeout:g} s" * late)
+        java_run.stop()
+    return _result(model, messages, status, time.monotonic() - started, late)
+
+
+class _Java:
+    """A Java process, held by a thread of its own.
+
+    An interrupt is raised in the main thread only, at any point of it: there it could fall between
+    the start of the process and the moment from which somebody is bound to end it.
+    """
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self.said: queue.SimpleQueue[_Message | int | OSError] = queue.SimpleQueue()
+        self._command, self._folder = command, folder
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._process: subprocess.Popen[str] | None = None
+        self._thread = threading.Thread(target=self._work, name="TLC")
+
+    def start(self) -> None:
+        """Start it; `said` then gives its messages and at last its exit status, or why it did not start."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, if it is not at its end, and wait until it is gone."""
+        with self._lock:
+            self._stopping = True
+            if self._process:
+                self._process.kill()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.said.put(error)
+            return
+        with process:
+            with self._lock:
+                self._process = process
+                if self._stopping:
+                    process.kill()
+            assert process.stdout is not None
+            for message in _messages(process.stdout):
+                self.said.put(message)
+        self.said.put(process.returncode)
 
 
 def _messages(lines: Iterator[str]) -> Iterator[_Message]:
