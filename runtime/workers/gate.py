@@ -2,7 +2,7 @@
 
 Rules of this file:
 
-- Answers are caused by what asked the question: tasks and timers keep the cause that they were made under.
+- The cause of an answer names the question: `timer 3.0`, `quiesce 3`, `install 3`; a fault's, the replica.
 - Nothing here decides whether a command is legal now: the table has, and it judges the answers too.
 - What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
   in which they were emitted.
@@ -84,7 +84,7 @@ class GateActions:
     def live(self) -> Any:
         return self.host.live(self.replica)
 
-    def step(self, event: Any, cause: str = "") -> Outcome:
+    def step(self, event: Any, cause: str) -> Outcome:
         return self.host.step(self.replica, event, cause)
 
     # -- what leases tell ------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class GateActions:
 
     def fault(self, why: str) -> None:
         """Device or weights are in doubt."""
-        if self.step(Gate.Fault(why=why)).kind == "go":
+        if self.step(Gate.Fault(why=why), self.replica).kind == "go":
             _log.error("%s is poisoned: %s", self.replica, why)
 
     # -- outputs of the machine ------------------------------------------------------------------
@@ -175,23 +175,23 @@ class GateActions:
         except Exception as error:
             _log.exception("%s: the install of version %d failed", self.replica, version)
             for rank in self._engine.ranks:
-                self.step(Gate.InstallFailed(epoch=epoch, rank=rank, why=str(error)))
+                self.step(Gate.InstallFailed(epoch=epoch, rank=rank, why=str(error)), f"install {epoch}")
             return
         for rank, digest in digests.items():
-            self.step(Gate.Installed(epoch=epoch, rank=rank, digest=digest))
+            self.step(Gate.Installed(epoch=epoch, rank=rank, digest=digest), f"install {epoch}")
 
     # -- inside ----------------------------------------------------------------------------------
 
     async def _quiesce(self, epoch: int) -> None:
         for rank in await self._engine.quiesce():
-            self.step(Gate.Quiesced(epoch=epoch, rank=rank))
+            self.step(Gate.Quiesced(epoch=epoch, rank=rank), f"quiesce {epoch}")
 
     def _abort(self, leases: Iterable[str]) -> None:
         for lease in sorted(leases):
             self._spawn(_ended(self._engine.abort(lease)))
 
     def _expire(self, epoch: int, timer: int) -> None:
-        self.step(Gate.Deadline(epoch=epoch, timer=timer))
+        self.step(Gate.Deadline(epoch=epoch, timer=timer), f"timer {epoch}.{timer}")
         for lease in sorted(self.live.orphaned):
             self.leases.lose_track(lease, "it was not continued in time")
 

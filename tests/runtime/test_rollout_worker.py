@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sluicegate.protocol.client import Refused as ControlRefused
 from sluicegate.protocol.generated import rollout_pb2
+from sluicegate.runtime.tracelog import TraceLog, merge
+from sluicegate.spec.traces import validate
 from sluicegate.statemachines.sorts import Mode
 
 from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, worker_process
@@ -25,8 +28,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
 @pytest.fixture(scope="module")
 def process(weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("process")
-    with worker_process("rollout", weights.config("r0", hold_limit=3), folder) as (_, ready):
-        yield ready
+    with worker_process("rollout", weights.config("r0", hold_limit=3), folder) as (process, ready):
+        yield {**ready, "process": process}
 
 
 @pytest.fixture
@@ -188,8 +191,9 @@ async def test_a_repeated_command_is_answered_and_done_once(replica: Driven) -> 
     await replica.drain()
     digests = replica.weights.publish(version + 1).rank_digests(["0"])
     install = {"term": replica.term, "epoch": replica.epoch, "version": version + 1, "digests": digests}
-    first = await replica.gate.install(**install, operation_id="the-install")
-    again = await replica.gate.install(**install, operation_id="the-install")
+    operation = replica.operation("install")
+    first = await replica.gate.install(**install, operation_id=operation)
+    again = await replica.gate.install(**install, operation_id=operation)
     assert (first.kind, again.kind, again.replayed) == ("go", "go", True)
     await replica.until(lambda g: g.version == version + 1)
     for _ in range(2):
@@ -204,13 +208,14 @@ async def test_memory_is_lent_only_by_a_drained_gate_and_the_same_version_comes_
     stream = replica.stream(max_tokens=3000)
     await first_tokens(stream)
     await replica.seal(Mode.WAIT)
-    await replica.gate.drain(term=replica.term, epoch=replica.epoch)
+    step = {"term": replica.term, "epoch": replica.epoch}
+    await replica.gate.drain(**step, operation_id=replica.operation("drain"))
     with pytest.raises(ControlRefused, match="not drained"):
-        await replica.gate.lend(term=replica.term, epoch=replica.epoch, lend="lend")
-    await replica.gate.escalate(term=replica.term, epoch=replica.epoch, mode=Mode.ABORT)
+        await replica.gate.lend(**step, lend="lend", operation_id=replica.operation("lend"))
+    await replica.gate.escalate(**step, mode=Mode.ABORT, operation_id=replica.operation("escalate"))
     await replica.until(lambda g: g.quiet == g.ranks)
-    await replica.gate.lend(term=replica.term, epoch=replica.epoch, lend="lend")
-    await replica.gate.returned(term=replica.term, epoch=replica.epoch, lend="lend")
+    await replica.gate.lend(**step, lend="lend", operation_id=replica.operation("lend"))
+    await replica.gate.returned(**step, lend="lend", operation_id=replica.operation("returned"))
     gate = await replica.install(version)
     assert (gate.version, gate.resident) == (version, True)
     await replica.reopen()
@@ -229,3 +234,19 @@ async def test_staging_leaves_what_is_served(replica: Driven) -> None:
     assert (await replica.generate(seed=5)).ids == before.ids
     await replica.update(version + 1)
     assert (await replica.generate(seed=5)).versions == [version + 1] * 8
+
+
+def test_all_this_is_explained_by_the_tables_and_the_rules_between_them(
+    process: dict[str, Any], weights: Weights, tmp_path: Path
+) -> None:
+    """Who commanded the gate has no log here: what rules ask of it is excused, as after a kill."""
+    process["process"].terminate()
+    assert process["process"].wait(20) == 0
+    absent = tmp_path / "absent.ndjson"
+    TraceLog(absent, run=weights.run, process="controller", incarnation="absent").flush()
+    trace = merge([Path(process["trace"]), absent], {"absent": "never was"}, tmp_path / "trace.ndjson")
+    verdict = validate(trace)
+    assert verdict.valid, verdict.refusal
+    assert verdict.instances["Lease"] >= 1
+    assert verdict.applied["settled_has_receipt"] == verdict.instances["Lease"]
+    assert not {name for name in verdict.excused if "lease" in name} - {"lease_has_turn"}

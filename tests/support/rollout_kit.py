@@ -131,6 +131,7 @@ class Driven:
     """A replica that serves: its controller and its clients in one. Epochs rise with each use."""
 
     _epochs = itertools.count(1)
+    _numbers = itertools.count(1)
 
     def __init__(self, ready: dict[str, Any], weights: Weights, control: aio.Channel, data: aio.Channel) -> None:
         self.ready, self.weights, self.control = ready, weights, control
@@ -139,6 +140,11 @@ class Driven:
         self.term, self.epoch = 1, 0
 
     # -- the controller's part -------------------------------------------------------------------
+
+    def operation(self, event: str, epoch: int | None = None) -> str:
+        """An operation id as a controller names it."""
+        at = self.epoch if epoch is None else epoch
+        return f"{self.term}.{at}.{self.ready['incarnation']}.{event}.{next(self._numbers)}"
 
     async def now(self) -> Any:
         return (await self.gate.get()).snapshot
@@ -152,27 +158,31 @@ class Driven:
 
     async def claim(self) -> None:
         self.term = max(self.term, (await self.now()).term)
-        await self.gate.claim(term=self.term)
+        await self.gate.claim(term=self.term, operation_id=self.operation("claim", 0))
 
     async def seal(self, mode: Mode = Mode.WAIT, window: int = 60_000) -> None:
         self.epoch = max(next(self._epochs), (await self.now()).epoch + 1)
-        await self.gate.seal(term=self.term, epoch=self.epoch, mode=mode, window=window)
+        await self.gate.seal(
+            term=self.term, epoch=self.epoch, mode=mode, window=window, operation_id=self.operation("seal")
+        )
 
     async def drain(self) -> Any:
-        await self.gate.drain(term=self.term, epoch=self.epoch)
+        await self.gate.drain(term=self.term, epoch=self.epoch, operation_id=self.operation("drain"))
         return await self.until(lambda g: g.quiet == g.ranks)
 
     async def install(self, version: int) -> Any:
         digests = self.weights.publish(version).rank_digests((await self.now()).ranks)
-        await self.gate.install(term=self.term, epoch=self.epoch, version=version, digests=digests)
+        await self.gate.install(
+            term=self.term, epoch=self.epoch, version=version, digests=digests, operation_id=self.operation("install")
+        )
         return await self.until(lambda g: g.verified == g.ranks or g.state != "INSTALLING")
 
     async def reopen(self) -> None:
-        await self.gate.reopen(term=self.term, epoch=self.epoch)
+        await self.gate.reopen(term=self.term, epoch=self.epoch, operation_id=self.operation("reopen"))
 
     async def close(self) -> None:
         await self.until(lambda g: not g.suspended)
-        await self.gate.close(term=self.term, epoch=self.epoch)
+        await self.gate.close(term=self.term, epoch=self.epoch, operation_id=self.operation("close"))
 
     async def update(self, version: int, mode: Mode = Mode.WAIT) -> Any:
         """A whole operation; what the gate then holds."""
