@@ -16,7 +16,7 @@ from typing import Any
 from . import ir
 from .expressions import Expr, lift
 from .problems import report
-from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table, as_action
+from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table
 
 # fmt: off
 RESERVED = frozenset({
@@ -62,7 +62,7 @@ class _Lowering:
         parts = self.table.parts if self.table else ()
         fences = [p for p in parts if isinstance(p, Fence)]
         rows = {r.event: r for r in self.check_rows(parts)}
-        order = self.check_columns(parts)
+        order = self.check_columns(parts) if self.table else []
         fields = tuple(
             ir.Field(k, f.node.type, f.initial, f.is_given) for k, f in self.fields.items() if f.node.value == k
         )
@@ -86,10 +86,6 @@ class _Lowering:
         for k in self.fields:
             if keyword.iskeyword(k) or k != k.lower():
                 report(k, "is no name for a field", "give it a lower-case name that is no keyword of Python")
-        for message, a in ((m, a) for m in messages.values() for a in m.own):
-            if keyword.iskeyword(a) or a in RESERVED | HELPERS or a != a.lower():
-                what, mend = "is no name for an argument", "give it a lower-case name that the language does not use"
-                report(f"{message.__name__}.{a}", what, mend, message.where)
         for k in self.fields:
             if k in methods:
                 what = f"is a field and the method of event {methods[k]}"
@@ -216,13 +212,14 @@ class _Lowering:
                 self.used.add(id(cell))
                 return Rule((), cell, cell.where, cell.name or inline)
             case State():
-                return Rule((), as_action(cell), where, "to_" + cell.name.lower())
+                return Rule((), Action("go", target=cell, where=where), where, "to_" + cell.name.lower())
             case Ignore():
-                return Rule((), as_action(cell), where, "ignore")
+                return Rule((), Action("ignore", where=where), where, "ignore")
             case Refuse():
                 self.used.add(id(cell))
-                return Rule((), as_action(cell), where, cell.name)
+                return Rule((), Action("refuse", refusal=cell, where=where), where, cell.name)
             case Guarded():
+                self.used.add(id(cell))
                 what, mend = "is guarded and says nothing for otherwise", "end it with .orelse(...)"
                 report(f"{event} in {state}", what, mend, cell.where or where)
             case _:

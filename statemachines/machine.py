@@ -10,6 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from . import problems
 from .expressions import Expr, annotations_of, lift, type_of, wrap
 from .instances import frozen
 from .ir import Ir, Node, Scope, Type
-from .lower import RESERVED, lower
+from .lower import HELPERS, RESERVED, lower
 from .table import Action, Guarded, Refuse, Rule, State, Table
 
 if TYPE_CHECKING:
@@ -49,8 +50,12 @@ class _Message:
                 own[name] = type_of(hint)
             except TypeError as error:
                 problems.report(f"{cls.__name__}.{name}", str(error), "give it a type of the language")
-        for name in own.keys() & cls.arguments.keys():
-            problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")
+        for name in own:
+            if name in cls.arguments:
+                problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")
+            if keyword.iskeyword(name) or name in RESERVED | HELPERS or name != name.lower():
+                what, mend = "is no name for an argument", "give it a lower-case name that the language does not use"
+                problems.report(f"{cls.__name__}.{name}", what, mend)
         cls.own, cls.arguments = own, {**cls.arguments, **own}
         cls.where = problems.caller()
 
@@ -94,7 +99,8 @@ class Event(_Message):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name, type_ in cls.arguments.items():
-            setattr(cls, name, Argument(name, type_))
+            if name not in RESERVED:
+                setattr(cls, name, Argument(name, type_))
 
 
 class Inside(Event):
@@ -118,13 +124,11 @@ class _Body(dict[str, Any]):
             return
         if name in RESERVED and not (name == "scope" and isinstance(value, Scope)):
             problems.report(name, "is a name that every machine has", "give it another name")
-            return
         match value:
             case State() | Refuse():
                 if value.name:
                     problems.report(name, f"is the same object as {value.name}", "declare one for each name")
-                    return
-                value.name = name
+                value.name = value.name or name
             case Expr() if value.is_unbound_field:
                 value.bind(name)
             case Rule() | Action() | Guarded() if not value.name:

@@ -426,6 +426,7 @@ class Choices:
     def event(self, snapshot: Any) -> Any:
         """An event for an instance in a snapshot: one that does something, where chance finds it."""
         machine = snapshot.machine
+        event = None
         for _ in range(4):
             declared = self.of(machine.ir.events)
             arguments = {f.name: self.argument(f, snapshot) for f in declared.fields}
