@@ -11,11 +11,9 @@ import pytest
 
 from sluicegate.protocol.client import Refused as ControlRefused
 from sluicegate.protocol.generated import rollout_pb2
-from sluicegate.runtime.tracelog import TraceLog, merge
-from sluicegate.spec.traces import validate
 from sluicegate.statemachines.sorts import Mode
 
-from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, worker_process
+from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, judged, worker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -242,10 +240,7 @@ def test_all_this_is_explained_by_the_tables_and_the_rules_between_them(
     """Who commanded the gate has no log here: what rules ask of it is excused, as after a kill."""
     process["process"].terminate()
     assert process["process"].wait(20) == 0
-    absent = tmp_path / "absent.ndjson"
-    TraceLog(absent, run=weights.run, process="controller", incarnation="absent").flush()
-    trace = merge([Path(process["trace"]), absent], {"absent": "never was"}, tmp_path / "trace.ndjson")
-    verdict = validate(trace)
+    verdict = judged(weights, [process["trace"]], {}, tmp_path)
     assert verdict.valid, verdict.refusal
     assert verdict.instances["Lease"] >= 1
     assert verdict.applied["settled_has_receipt"] == verdict.instances["Lease"]

@@ -23,7 +23,7 @@ from sluicegate.runtime.workers.records import LeaseStore
 from sluicegate.runtime.workers.rollout import replica
 from sluicegate.statemachines.sorts import Mode
 
-from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, worker_process
+from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, judged, worker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -37,11 +37,13 @@ def weights(tmp_path: Path) -> Weights:
 async def served(
     weights: Weights, engine: type[TorchEngine] = TorchEngine, **changes: Any
 ) -> AsyncIterator[tuple[Driven, TorchEngine]]:
-    """A replica in this process, over its real servers."""
+    """A replica in this process, over its real servers; at the end its log is judged."""
     config: RolloutConfig = weights.config(changes.pop("replica", "r0"), stop_ms=1000, **changes)
     made = engine(weights.model, deliver_every_s=0.005)
     async with replica(config, made) as ready, driven(ready, weights) as held:
         yield held, made
+    verdict = judged(weights, [ready["trace"]], {}, weights.folder)
+    assert verdict.valid, verdict.refusal
 
 
 async def is_serving(replica: Driven, service: str) -> bool:
@@ -108,6 +110,8 @@ async def test_the_next_life_accounts_for_every_lease_of_one_that_was_killed(wei
             assert await asyncio.to_thread(process.wait, 20) == 0, "it ends with its standard input"
     finally:
         store.close()
+    verdict = judged(weights, [ready["trace"], again["trace"]], {ready["incarnation"]: "killed"}, tmp_path)
+    assert verdict.valid, verdict.refusal
     restored = [line for line in lines(again["trace"]) if line["line"] == "new" and line["restored"]]
     assert {line["instance"] for line in restored} == {"cut-0", "cut-1", "cut-2"}
 
@@ -176,7 +180,7 @@ async def test_who_waits_at_the_door_of_a_gate_that_is_poisoned_hears_of_it(weig
     async with served(weights) as (gate, _):
         held = asyncio.create_task(gate.generate(hold=30.0))
         await asyncio.sleep(0.2)
-        await gate.gate.poison(term=gate.term, why="a test")
+        await gate.gate.poison(term=gate.term, why="a test", operation_id=gate.operation("poison", 0))
         with pytest.raises(Refused, match="POISONED"):
             await held
 

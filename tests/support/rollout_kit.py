@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,10 @@ from sluicegate.protocol.generated.lease_service import LeaseClient
 from sluicegate.protocol.refusals import Detail, detail
 from sluicegate.runtime.config import write_config
 from sluicegate.runtime.models import make_tiny_qwen3
+from sluicegate.runtime.tracelog import TraceLog, merge
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmPublisher, canonical_tensors
 from sluicegate.runtime.workers.config import RolloutConfig
+from sluicegate.spec.traces import Verdict, validate
 from sluicegate.statemachines.sorts import Mode
 
 VOCABULARY, POSITIONS = 23, 4096
@@ -256,6 +258,18 @@ async def driven(ready: dict[str, Any], weights: Weights) -> AsyncIterator[Drive
     finally:
         await data.close()
         await control.close()
+
+
+def judged(weights: Weights, logs: Iterable[str], ended: Mapping[str, str], folder: Path) -> Verdict:
+    """The judgement over workers' logs, where what rules ask of those who commanded them is excused.
+
+    `ended`: incarnations that were killed, and how.
+    """
+    absent = folder / f"absent-{time.monotonic_ns()}.ndjson"
+    TraceLog(absent, run=weights.run, process="controller", incarnation="absent").flush()
+    target = absent.with_suffix(".merged")
+    trace = merge([*map(Path, logs), absent], {**ended, "absent": "never was"}, target)
+    return validate(trace)
 
 
 async def first_tokens(stream: AsyncIterator[Answer], count: int = 1) -> Answer:
