@@ -48,7 +48,9 @@ class ScriptedReplica:
     def rules(self) -> list[str]:
         return [f"{event}:{rule}" for event, rule in self.steps]
 
-    def _observe(self, instance: str, number: int, event: Any, before: str, after: str, outcome: Any, *rest: Any) -> None:
+    def _observe(
+        self, instance: str, number: int, event: Any, before: str, after: str, outcome: Any, *rest: Any
+    ) -> None:
         self.steps.append((type(event).__name__, outcome.rule))
 
     async def start_timer(self, instance: str, epoch: int, timer: int, window: int) -> None:

@@ -1,0 +1,35 @@
+"""All measurements, one after the other: `make bench`, or `python -m bench [name ...]`.
+
+Figures are ratios of things measured side by side in one run; absolute rates belong to the machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+
+PARTS = {
+    "steps": "Gate steps in place, pure, and in `transitions`",
+    "wire": "a generated gRPC call against a bare one",
+    "checkers": "states per second of both model checkers",
+    "engine": "tokens per second of the torch engine",
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the parts named, or all; 2 for a name that is none."""
+    if unknown := [name for name in names if name not in PARTS]:
+        print(f"bench: no part {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    load = os.getloadavg()[0]
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.1f} at the start")
+    for name in names or PARTS:
+        print(f"\n== {name}: {PARTS[name]}", flush=True)
+        importlib.import_module(f"bench.{name}").main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
