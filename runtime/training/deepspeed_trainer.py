@@ -213,7 +213,7 @@ class TrainerCore:
             "advantages": torch.from_numpy(advantages),
         }
         draw = self._random("minibatches")
-        sums = dict.fromkeys(("loss", "gradient_norm", "ratio", "clipped", "divergence"), 0.0)
+        sums: dict[str, float] = {}
         largest = 0.0
         for _ in range(config.epochs):
             for rows in np.array_split(draw.permutation(len(packed.token_ids)), config.minibatches):
@@ -232,11 +232,15 @@ class TrainerCore:
                     clip_high=config.clip_high,
                     tokens=tokens,
                 )
-                sums["loss"] += float(found.loss.detach())
-                sums["gradient_norm"] += self._descend(found.loss)
-                sums["ratio"] += found.ratio
-                sums["clipped"] += found.clipped
-                sums["divergence"] += found.divergence
+                figures = {
+                    "loss": float(found.loss.detach()),
+                    "gradient_norm": self._descend(found.loss),
+                    "ratio": found.ratio,
+                    "clipped": found.clipped,
+                    "divergence": found.divergence,
+                }
+                for name, figure in figures.items():
+                    sums[name] = sums.get(name, 0.0) + figure
                 largest = max(largest, found.largest_ratio)
         return self._over_ranks(sums, largest)
 
