@@ -116,8 +116,8 @@ class Rule:
         found.applied[self.name] = found.excused[self.name] = 0
         self.judge(run, self, found)
 
-    def refuse(self, entry: Entry, text: str) -> Inexplicable:
-        return Inexplicable(entry, self.name, f"{entry.said}: {text}: {self.why}")
+    def refuse(self, entry: Entry, text: str, missing: bool = False) -> Inexplicable:
+        return Inexplicable(entry, self.name, f"{entry.said}: {text}: {self.why}", missing)
 
 
 def never(run: Run, entry: Any) -> bool:
@@ -130,7 +130,7 @@ def needs(
     """Each entry of `each` that has a key needs an entry of `earlier` with it, before it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entry, match in _matched(run, rule, found, each, by, earlier, of, f"needs {earlier.text}", lost):
+        for entry, match in _matched(run, rule, found, each, by, earlier, of, lost, is_later=False):
             if ordered:
                 found.edges.append((match, entry, rule.name))
 
@@ -143,7 +143,7 @@ def leads(
     """Each entry of `each` that has a key is followed by an entry of `later` with it, after it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entry, match in _matched(run, rule, found, each, by, later, of, f"leads to {later.text}", lost):
+        for entry, match in _matched(run, rule, found, each, by, later, of, lost, is_later=True):
             if ordered:
                 found.edges.append((entry, match, rule.name))
 
@@ -151,7 +151,7 @@ def leads(
 
 
 def _matched(
-    run: Run, rule: Rule, found: Findings, each: Select, by: Key, other: Select, of: Key, text: str, lost: Lost
+    run: Run, rule: Rule, found: Findings, each: Select, by: Key, other: Select, of: Key, lost: Lost, is_later: bool
 ) -> Iterator[tuple[Entry, Entry]]:
     """Each entry of `each` with its match: of a track, the first one in its order."""
     index: dict[Hashable, Entry] = {}
@@ -171,7 +171,8 @@ def _matched(
         elif lost(run, entry):
             found.excused[rule.name] += 1
         else:
-            found.wrong.append(rule.refuse(entry, f"{text} for {' or '.join(map(_shown, keys))}, and there is none"))
+            text = f"{'leads to' if is_later else 'needs'} {other.text} for {' or '.join(map(_shown, keys))}"
+            found.wrong.append(rule.refuse(entry, f"{text}, and there is none", missing=is_later))
 
 
 def once(name: str, each: Select, *, by: Key, why: str) -> Rule:
@@ -189,7 +190,7 @@ def once(name: str, each: Select, *, by: Key, why: str) -> Rule:
     return Rule(name, why, judge)
 
 
-def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, why: str) -> Rule:
+def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, why: str, missing: bool = False) -> Rule:
     """`test` says what is wrong with an entry: "" for nothing, None where the rule is not about it."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
@@ -197,7 +198,7 @@ def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, w
             text = test(run, entry)
             found.applied[rule.name] += text is not None
             if text:
-                found.wrong.append(rule.refuse(entry, text))
+                found.wrong.append(rule.refuse(entry, text, missing))
 
     return Rule(name, why, judge)
 

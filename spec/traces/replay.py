@@ -18,11 +18,15 @@ from .reading import Birth, Entry, Step, Trace, Track
 
 @dataclass(frozen=True, slots=True)
 class Inexplicable:
-    """The first entry that no table or rule explains, and what it should have been."""
+    """An entry that no table or rule explains, and what it should have been.
+
+    `missing`: the entry itself is in order, and what must follow it is not there.
+    """
 
     entry: Entry
     rule: str
     text: str
+    missing: bool = False
 
     def __str__(self) -> str:
         return f"line {self.entry.line}: {self.entry}: {self.text}"

@@ -102,6 +102,8 @@ def _between(trace: Trace, found: Findings) -> Inexplicable | None:
     run = Run(trace)
     for rule in RULES:
         rule.apply(run, found)
-    if found.wrong:
-        return min(found.wrong, key=lambda w: w.entry.line)
-    return line_up(run.tracks, found.edges)
+    # What is wrong in itself is told before what something else should have followed.
+    wrong = sorted(found.wrong, key=lambda w: (w.missing, w.entry.line))
+    if not wrong or wrong[0].missing:
+        return line_up(run.tracks, found.edges) or (wrong[0] if wrong else None)
+    return wrong[0]

@@ -1,0 +1,168 @@
+"""The trace log of a process, and the merge of all logs of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from traced_run import World, parsed, small_run
+
+from sluicegate.runtime.tracelog import FLUSH_LINES, TraceLog, merge
+from sluicegate.spec.traces import TraceError, validate
+from sluicegate.statemachines.gate import Gate
+from sluicegate.statemachines.lease import Lease
+from sluicegate.statemachines.sorts import Ending
+
+
+def log(path: Path, incarnation: str = "r0.1") -> TraceLog:
+    return TraceLog(path, run="test", process="rollout", incarnation=incarnation)
+
+
+def admit(log: TraceLog, live: Any, lease: str) -> None:
+    outcome = live.admit(lease, None)
+    log.of("Gate")("r0", 0, Gate.Admit(lease=lease, pin=None), "OPEN", live.state, outcome, lease)
+
+
+def open_gate(log: TraceLog) -> Any:
+    live = Gate.initial(ranks={"0"}).replace(state="OPEN", version=0).live()
+    log.of("Gate").lives("r0", live, True)
+    return live
+
+
+def test_a_step_is_one_line_with_what_it_changed(tmp_path: Path) -> None:
+    with log(tmp_path / "log") as trace:
+        live = open_gate(trace)
+        admit(trace, live, "a")
+        admit(trace, live, "b")
+        admit(trace, live, "b")
+    header, began, born, first, second, third, closed = parsed(tmp_path / "log")
+    assert (header["line"], began["incarnation"], born["fields"]["active"]) == ("header", "r0.1", [])
+    assert [line["n"] for line in (born, first, second, third)] == [0, 1, 2, 3]
+    assert [line["set"] for line in (first, second, third)] == [{"active": ["a"]}, {"active": ["a", "b"]}, {}]
+    assert third["verdict"] == {"kind": "refuse", "rule": "admits_reused", "reason": "reused"}
+    assert closed == {"line": "closed", "incarnation": "r0.1", "lines": 4}
+
+
+def test_lines_gather_and_are_written_when_many_wait(tmp_path: Path) -> None:
+    trace = log(tmp_path / "log")
+    live = open_gate(trace)
+    trace.flush()
+    written = len(parsed(tmp_path / "log"))
+    for number in range(FLUSH_LINES - 1):
+        trace._written = time.monotonic()
+        admit(trace, live, f"l{number}")
+    assert len(parsed(tmp_path / "log")) == written
+    admit(trace, live, "last")
+    assert len(parsed(tmp_path / "log")) == written + FLUSH_LINES
+    trace.close()
+
+
+def test_a_line_that_comes_late_takes_the_earlier_ones_along(tmp_path: Path) -> None:
+    trace = log(tmp_path / "log")
+    live = open_gate(trace)
+    admit(trace, live, "a")
+    trace._written -= 1.0
+    admit(trace, live, "b")
+    assert [line["event"] for line in parsed(tmp_path / "log")[3:]] == ["Admit", "Admit"]
+    trace.close()
+
+
+def test_what_is_logged_without_a_birth_or_twice_born_is_told(tmp_path: Path) -> None:
+    with log(tmp_path / "log") as trace:
+        live = Gate.Live(ranks={"0"})
+        with pytest.raises(LookupError, match="log it first"):
+            admit(trace, live, "a")
+        trace.of("Gate").lives("r0", live, False)
+        with pytest.raises(ValueError, match="already"):
+            trace.of("Gate").lives("r0", live, False)
+        trace.of("Gate").lives("r0", None, False)
+        with pytest.raises(ValueError, match="already"):
+            trace.of("Gate").lives("r0", live, False)
+
+
+def test_an_unknown_fact_or_one_with_other_values_is_told(tmp_path: Path) -> None:
+    with log(tmp_path / "log") as trace:
+        trace.of("Lease").lives("a", Lease.Live(session="s"), False)
+        with pytest.raises(TypeError, match="no fact"):
+            trace.fact("Lease", "a", "rumour")
+        with pytest.raises(TypeError, match="no fact"):
+            trace.fact("Lease", "a", "receipt", ending=Ending.COMPLETED)
+
+
+def test_a_life_has_one_log(tmp_path: Path) -> None:
+    log(tmp_path / "log").close()
+    with pytest.raises(FileExistsError):
+        log(tmp_path / "log")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from typing import Any
+from traced_run import World
+world = World(Path(sys.argv[1]))
+worker = world.start("r0")
+world.update(0)
+for process in world.processes:
+    process.log.flush()
+os.write(worker.log._file, b'{"line":"step","machine":"Ga')
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_a_log_that_is_judged_as_far_as_it_goes(tmp_path: Path) -> None:
+    support = Path(__file__).parents[1] / "support"
+    environment = {**os.environ, "PYTHONPATH": str(support)}
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], env=environment, timeout=60)
+    assert killed.returncode == -9
+    logs = sorted(tmp_path.glob("*.ndjson"))
+    ended = {path.stem: "signal 9" for path in logs}
+    with pytest.raises(TraceError, match=r"r0\.1\.ndjson: ends in the middle of a line"):
+        merge(logs, {k: v for k, v in ended.items() if k != "r0.1"}, tmp_path / "trace")
+    assert not (tmp_path / "trace").exists(), "nothing half-written"
+    verdict = validate(merge(logs, ended, tmp_path / "trace"))
+    assert verdict.valid
+    assert verdict.killed == tuple(sorted(ended))
+    assert verdict.steps["Gate"] > 5
+
+
+def test_a_log_that_lacks_its_end_is_told_where_nobody_recorded_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.start("r0")
+    world.kill("r0")
+    trace = world.merge()
+    assert validate(trace).valid
+    world.ended.clear()
+    with pytest.raises(TraceError, match="nobody recorded its end"):
+        validate(world.merge())
+
+
+def test_logs_of_two_runs_or_of_none_are_not_merged(tmp_path: Path) -> None:
+    log(tmp_path / "a").close()
+    TraceLog(tmp_path / "b", run="other", process="x", incarnation="x").close()
+    with pytest.raises(TraceError, match="of another run"):
+        merge([tmp_path / "a", tmp_path / "b"], {}, tmp_path / "trace")
+    with pytest.raises(TraceError, match="no logs"):
+        merge([], {}, tmp_path / "trace")
+    (tmp_path / "c").write_text("hello\n")
+    with pytest.raises(TraceError, match="no log of a process"):
+        merge([tmp_path / "c"], {}, tmp_path / "trace")
+
+
+def test_the_log_of_one_process_alone_is_not_judged(tmp_path: Path) -> None:
+    log(tmp_path / "a").close()
+    with pytest.raises(TraceError, match="merge the logs"):
+        validate(tmp_path / "a")
+
+
+def test_a_merge_keeps_every_line(tmp_path: Path) -> None:
+    trace = small_run(tmp_path)
+    logged = [line for path in tmp_path.glob("*.*.ndjson") for line in path.read_text().splitlines()[1:]]
+    assert sorted(trace.read_text().splitlines()[1:]) == sorted(logged)
+    assert json.loads(trace.read_text().splitlines()[0])["lines"] == len(logged)
