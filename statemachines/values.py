@@ -162,7 +162,9 @@ def _once(items: list[Any], path: str) -> list[Any]:
 
 def _order(data: Any) -> Any:
     """Numbers by size, anything else by its text."""
-    return (0, data, "") if isinstance(data, int) else (1, 0, json.dumps(data, sort_keys=True))
+    if isinstance(data, int):
+        return (0, data, "")
+    return (1, 0, data if isinstance(data, str) else json.dumps(data, sort_keys=True))
 
 
 def _wrong(path: str, wanted: str, data: Any) -> NoReturn:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from grpc import aio
 
@@ -185,7 +186,7 @@ async def test_bad_batches_are_refused_where_they_come_in(trainer: Trained) -> N
     arrays = arrays_of(good)
     cut = {**arrays, "token_ids": arrays["token_ids"][:-1]}
     lacking = {name: array for name, array in arrays.items() if name != "turns"}
-    foreign = {**arrays, "token_ids": arrays["token_ids"] + VOCABULARY}
+    foreign = {**arrays, "token_ids": np.full_like(arrays["token_ids"], VOCABULARY)}
     newer = arrays_of(make_samples(9, version=40))
     stale = arrays_of(make_samples(9, version=0))
     alone = arrays_of(good[:1])
