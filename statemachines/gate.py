@@ -384,7 +384,7 @@ class Gate(Machine):
         row(Quiesced,       ignore,         ignore,         quiets,             ignore,             ignore,           ignore),
         row(Lend,           not_draining,   not_draining,   lends,              installing,         not_draining,     poisoned),
         row(Returned,       ignore,         ignore,         returns,            ignore,             ignore,           ignore),
-        row(Renew,          ignore,         renews,         renews,             renews,             ignore,           poisoned),
+        row(Renew,          ignore,         renews,         renews,             renews,             ignore,           ignore),
         row(Install,        not_drained,    not_drained,    installs,           same_target,        not_drained,      poisoned),
         row(Installed,      not_installing, not_installing, not_installing,     proves,             ignore,           ignore),
         row(InstallFailed,  not_installing, not_installing, not_installing,     fails,              not_installing,   ignore),
