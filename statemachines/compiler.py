@@ -220,8 +220,9 @@ class _Writer:
             self.line(depth, text)
 
     def early(self, depth: int, name: str, node: Node, text: str, updates: int) -> str:
-        """`text` by a name, if an update of the same step could change what it reads."""
-        if updates > 1 and any(n.op == "field" for n in node.walk()):
+        """`text` by a name, if other updates of the step could change what it reads or come before its error."""
+        plain = node.op in ("const", "arg") and node.type.kind not in LIVE
+        if updates > 1 and not plain:
             self.line(depth, f"{name} = {text}")
             return name
         return text
