@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traced_run import World, parsed, small_run
+from trace_lines import parsed
+from traced_run import World, small_run
 
 from sluicegate.runtime.tracelog import FLUSH_LINES, TraceLog, merge
 from sluicegate.spec.traces import TraceError, validate

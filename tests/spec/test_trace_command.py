@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from traced_run import eventful_run, formal, parsed, small_run
+from trace_lines import formal, parsed
+from traced_run import eventful_run, small_run
 
 from sluicegate.cli import main
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from traced_run import BY_NAME, eventful_run, formal, judge, parsed, small_run, track_of
+from trace_lines import formal, judge, parsed, track_of
+from traced_run import BY_NAME, eventful_run, small_run
 
 from sluicegate.spec.traces import TraceError
 from sluicegate.statemachines.values import decode, decode_event

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traced_run import formal, judge, parsed, small_run
+from trace_lines import formal, judge, parsed
+from traced_run import small_run
 
 from sluicegate.spec.traces import VERSION, TraceError, fingerprint, validate
 from sluicegate.statemachines.gate import Gate

@@ -5,6 +5,7 @@ Each is refused by the one rule that speaks of it; together they ask every rule 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -274,6 +275,13 @@ def an_epoch_used_again(world: World) -> None:
     world.controller.log.fact("Sync", "sync", "catch_up", replica="r0", epoch=1, version=0)
 
 
+@wrong("catches_up_to_published")
+def a_replica_brought_to_what_is_not_published(world: World) -> None:
+    ready(world)
+    world.publish(1)
+    world.controller.log.fact("Sync", "sync", "catch_up", replica="r0", epoch=9, version=1)
+
+
 @wrong("command_is_asked_for")
 def a_drain_before_every_seal_is_acknowledged(world: World) -> None:
     ready(world)
@@ -427,6 +435,12 @@ def test_a_run_that_no_system_could_make_is_refused_by_the_rule_that_speaks_of_i
 
 def test_every_rule_can_refuse() -> None:
     assert sorted(WRONG) == sorted(rule.name for rule in RULES)
+
+
+def test_every_rule_is_documented_with_its_reason() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trace.md").read_text()
+    documented = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.MULTILINE))
+    assert {rule.name: rule.why for rule in RULES}.items() <= documented.items()
 
 
 def test_every_rule_is_asked_by_a_good_run(tmp_path: Path) -> None:
