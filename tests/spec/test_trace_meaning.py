@@ -255,16 +255,15 @@ def test_no_member_of_a_line_can_be_altered(lines: Lines, folder: Path, data: st
 
 @pytest.mark.slow
 def test_no_member_of_any_kind_of_line_can_be_altered(lines: Lines, folder: Path) -> None:
-    """Every member of the first line of each kind, machine and event, with its first variants."""
-    kinds = {}
+    """Every member of the first line of each kind, machine and event, with its first variant."""
+    kinds: dict[Any, int] = {}
     for index in in_tracks(lines):
         line = lines[index]
-        verdict = line.get("verdict", {}).get("rule")
-        kinds.setdefault((line["line"], line["machine"], line.get("event"), line.get("fact"), verdict), index)
+        kinds.setdefault((line["line"], line["machine"], line.get("event"), line.get("fact")), index)
     for index in kinds.values():
         line = lines[index]
         for name in (k for k in line if k not in ("line", "n")):
-            for value in [v for v in variants(line[name]) if v != line[name]][:2]:
+            for value in [v for v in variants(line[name]) if v != line[name]][:1]:
                 changed = formal([*lines[:index], {**line, name: value}, *lines[index + 1 :]])
                 if not refusal(changed, folder):
                     assert means_the_same(line, name, value), (line, name, value)
