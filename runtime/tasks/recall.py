@@ -2,10 +2,11 @@
 
 The first turn shows a whole window, every later one a step: in windows of two and steps of one, `ab>`
 wants `ab`, then `d>` wants `bd`. Part of a later answer was shown turns ago, and stands last in the
-agent's own earlier reply, so a mistake made early is copied unless the agent looks further back. A reply is graded place by place; a
-place that is missing or holds no letter counts as a blind guess, one in the number of letters. So every
-answer that does not look at the prompts scores exactly that, whatever it is: the reward measures what
-was recalled and nothing else, and a policy that only drifts can neither gain nor lose.
+agent's own earlier reply, so a mistake made early is copied unless the agent looks further back. A reply
+is graded place by place; a place that is missing or holds no letter counts as a blind guess, one in the
+number of letters. So every answer that does not look at the prompts scores exactly that, whatever it is:
+the reward measures what was recalled and nothing else, and a policy that only drifts can neither gain
+nor lose.
 """
 
 from __future__ import annotations
