@@ -10,15 +10,12 @@ Rules of this file:
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..statemachines.expressions import class_of
-from ..statemachines.ir import Event, Ir, Scope, Type
+from ..statemachines.explore import explore as exploration
+from ..statemachines.ir import Ir, Type
 from .checkers import tla_checker, tlc
 from .checkers.model import Config, Graph, GraphState, Model
 from .checkers.tla_values import function, show
@@ -120,84 +117,14 @@ def explore(machine: Any) -> Graph:
     """The graph of `machine` in its declared scope, by the pure step."""
     ir: Ir = machine.ir
     fields = [f for f in ir.fields if f.type.kind != "note"]
-    bounded = [f for f in fields if not f.given]
-    events = [e for event in ir.events for e in _events(machine, event)]
     names = {(e.name, rule.name): rule_name(ir, rule) for e in ir.events for rule in rules(ir, e)}
-    given = [f for f in ir.fields if f.given]
-    spaces = [list(values(f.type, f.name, ir.scope)) for f in given]
-    births = [
-        machine.initial(**{f.name: value for f, value in zip(given, chosen, strict=True)})
-        for chosen in itertools.product(*spaces)
-    ]
-    numbers = {snapshot: n for n, snapshot in enumerate(dict.fromkeys(births))}
-    first = len(numbers)
-    steps: set[tuple[int, str, int]] = set()
-    waiting = deque(numbers)
-    while waiting:
-        before = waiting.popleft()
-        source = numbers[before]
-        for name, event in events:
-            after, outcome = machine.step(before, event)
-            target = source
-            if after is not before:
-                if not all(within(getattr(after, f.name), f.type, f.name, ir.scope) for f in bounded):
-                    continue
-                if after not in numbers:
-                    numbers[after] = len(numbers)
-                    waiting.append(after)
-                target = numbers[after]
-            steps.add((source, names[name, outcome.rule], target))
+    found = exploration(machine)
     states: list[GraphState] = []
-    for snapshot in numbers:
+    for snapshot in found.states:
         pairs = [("state", snapshot.state), *((f.name, plain(getattr(snapshot, f.name), f.type)) for f in fields)]
         states.append(frozenset([("m", function(pairs))]))
-    edges = frozenset((states[source], action, states[target]) for source, action, target in steps)
-    return Graph(frozenset(states[:first]), frozenset(states), edges)
-
-
-def _events(machine: Any, event: Event) -> Iterator[tuple[str, Any]]:
-    """The event with all values of the arguments that its rules read; the others have any one value."""
-    read = {name for rule in rules(machine.ir, event) for name in rule.reads()}
-    spaces = []
-    for f in event.fields:
-        space = values(f.type, f.name, machine.ir.scope)
-        spaces.append(list(space) if f.name in read else [next(space)])
-    for chosen in itertools.product(*spaces):
-        arguments = {f.name: value for f, value in zip(event.fields, chosen, strict=True)}
-        yield event.name, getattr(machine, event.name)(**arguments)
-
-
-def values(kind: Type, name: str, scope: Scope) -> Iterator[Any]:
-    """All Python values of an argument or given field `name` of type `kind` in a scope."""
-    match kind.kind:
-        case "bool":
-            yield from (False, True)
-        case "nat":
-            yield from range(scope.bound(name) + 1)
-        case "enum":
-            yield from kind.members
-        case "id":
-            yield from scope.members(kind.name)
-        case "note":
-            yield ""
-        case "opt":
-            yield from (None, *values(kind.args[0], name, scope))
-        case "seq":
-            yield from ((), *((value,) for value in values(kind.args[0], name, scope)))
-        case "set":
-            members = list(values(kind.args[0], name, scope))
-            for size in range(len(members) + 1):
-                yield from map(frozenset, itertools.combinations(members, size))
-        case "map":
-            keys, vals = (list(values(t, name, scope)) for t in kind.args)
-            yield {}
-            for chosen in itertools.product(vals, repeat=len(keys)):
-                yield dict(zip(keys, chosen, strict=True))
-        case "record":
-            make = class_of(kind)
-            spaces = [list(values(t, m, scope)) for m, t in zip(kind.members, kind.args, strict=True)]
-            for chosen in itertools.product(*spaces):
-                yield make(**dict(zip(kind.members, chosen, strict=True)))
+    edges = frozenset((states[source], names[event, rule], states[to]) for source, event, rule, to in found.edges)
+    return Graph(frozenset(states[: found.initial]), frozenset(states), edges)
 
 
 def plain(value: Any, kind: Type) -> Any:
@@ -221,24 +148,3 @@ def plain(value: Any, kind: Type) -> Any:
         case "record":
             members = zip(kind.members, kind.args, strict=True)
             return function((name, plain(getattr(value, name), arg)) for name, arg in members)
-
-
-def within(value: Any, kind: Type, name: str, scope: Scope) -> bool:
-    """Whether no nat in a Python value, and no sequence's length, is beyond its bound."""
-    match kind.kind:
-        case "nat":
-            return value <= scope.bound(name)
-        case "opt":
-            return value is None or within(value, kind.args[0], name, scope)
-        case "set":
-            return all(within(item, kind.args[0], name, scope) for item in value)
-        case "seq":
-            return len(value) <= scope.bound(name) and all(within(x, kind.args[0], name, scope) for x in value)
-        case "map":
-            key, val = kind.args
-            return all(within(k, key, name, scope) and within(v, val, name, scope) for k, v in value.items())
-        case "record":
-            members = zip(kind.members, kind.args, strict=True)
-            return all(within(getattr(value, m), t, m, scope) for m, t in members)
-        case _:
-            return True
