@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from sluicegate.statemachines import (
     Bool,
@@ -41,9 +40,6 @@ from sluicegate.statemachines.explore import Exploration, explore
 from sluicegate.statemachines.expressions import class_of
 from sluicegate.statemachines.ir import Field, Type
 from sluicegate.statemachines.machines import MACHINES
-
-settings.register_profile("steps", max_examples=100, deadline=None, derandomize=True)
-settings.load_profile("steps")
 
 
 class Item(Id):

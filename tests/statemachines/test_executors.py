@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate.statemachines import Machine
@@ -16,6 +16,7 @@ from sluicegate.statemachines.operators import OPERATORS
 
 Choices = Callable[[bytes], Any]
 BYTES = st.binary(min_size=40, max_size=150)
+RUNS = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def written(outcome: Any) -> Any:
@@ -23,6 +24,7 @@ def written(outcome: Any) -> Any:
     return outcome, [o.values() for o in outcome.outputs]
 
 
+@RUNS
 @given(data=BYTES)
 def test_pure_in_place_and_transitions_go_the_same_way(machine: type[Machine], choices: Choices, data: bytes) -> None:
     live: Any = None
@@ -45,6 +47,7 @@ def test_every_rule_that_can_be_taken_is_taken_alike_by_all_three(
         assert live.snapshot().values() == after.values() == reference.snapshot().values()
 
 
+@RUNS
 @given(data=BYTES)
 def test_an_outcome_is_what_its_cell_says(machine: type[Machine], choices: Choices, data: bytes) -> None:
     for snapshot, event in choices(data).run(machine):
@@ -59,6 +62,7 @@ def test_an_outcome_is_what_its_cell_says(machine: type[Machine], choices: Choic
             assert after is snapshot
 
 
+@RUNS
 @given(data=BYTES)
 def test_the_pure_step_leaves_its_snapshot_and_event_as_they_were(
     machine: type[Machine], choices: Choices, data: bytes
@@ -69,6 +73,7 @@ def test_the_pure_step_leaves_its_snapshot_and_event_as_they_were(
         assert (snapshot.values(), event.values()) == kept
 
 
+@RUNS
 @given(data=BYTES)
 def test_a_snapshot_is_plain_data(machine: type[Machine], choices: Choices, data: bytes) -> None:
     """It hashes, pickles, compares, and comes back from a live instance (M18)."""
@@ -85,6 +90,7 @@ def test_a_snapshot_is_plain_data(machine: type[Machine], choices: Choices, data
     assert (same, hash(same)) == (event, hash(event))
 
 
+@RUNS
 @given(data=BYTES)
 def test_nothing_outside_shares_a_container_with_a_live_instance(
     machine: type[Machine], choices: Choices, data: bytes

@@ -22,6 +22,7 @@ from sluicegate.statemachines import (
     row,
     stay,
 )
+from sluicegate.statemachines.compiler import predicate
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode, Rank
 
@@ -478,3 +479,15 @@ def test_a_declaration_is_data_and_no_text_is_evaluated() -> None:
     assert live.ask().text == evil
     live.say()
     assert live.why == evil
+
+
+def test_a_declared_bool_is_asked_of_a_snapshot_as_the_table_asks_it(op: Operation) -> None:
+    drained = predicate(Gate, "drained")
+    op.seal()
+    op.control("drain")
+    assert drained(op.gate.snapshot()) is False
+    op.quiesce()
+    assert drained(op.gate.snapshot()) is True
+    for name in ("newer", "epoch"):
+        with pytest.raises(TypeError, match=f"Gate.{name} is not a Bool over the fields alone"):
+            predicate(Gate, name)

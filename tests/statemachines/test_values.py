@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate.statemachines import EnumOf, Id, Machine, MapOf, Nat, Opt, Record, SeqOf, SetOf
@@ -101,6 +101,7 @@ def test_what_does_not_fit_is_refused_with_its_path(type_: Any, data: Any, messa
     assert str(error.value) == message
 
 
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(data=st.binary(min_size=40, max_size=150))
 def test_events_and_snapshots_come_back(machine: type[Machine], choices: Callable[[bytes], Any], data: bytes) -> None:
     for snapshot, event in choices(data).run(machine):
