@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
@@ -28,7 +29,7 @@ from .member import Member, MemberError
 from .register import Register
 from .sync import INSTANCE, Operation, SyncActions, SyncSettings, nothing
 
-PROBE_S = 1.0
+PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
 """How often a replica is asked how it is, and how long it may take to answer."""
 
 PATIENCE = 5
@@ -176,20 +177,26 @@ class Controller:
         self.replicas.step(incarnation, event, cause=incarnation)
 
     async def probe(self, replica: str, incarnation: str) -> None:
-        """Ask one incarnation how it is, again and again; ends when it is dead."""
+        """Ask one incarnation how it is, again and again; ends when it is dead.
+
+        One that has fallen behind is brought to the published version.
+        """
         while self.replicas.live(incarnation).state != "DEAD":
             await asyncio.sleep(PROBE_S)
             member = self.members.get(replica)
             if member is None or member.incarnation != incarnation:
                 continue
             try:
-                gate = (await member.gate.get(deadline=PROBE_S)).snapshot
+                gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
             except CallError:
                 self.tell(incarnation, Replica.Missed())
                 continue
             self.tell(incarnation, Replica.Answered(installing=gate.state == "INSTALLING"))
             if gate.state == "POISONED":
                 self.tell(incarnation, Replica.Poisoned(why="its gate is poisoned"))
+            elif self.state_of(replica) == "SYNCING" and self.published is not None:
+                with contextlib.suppress(MemberError, CallError):
+                    await self.catch_up(replica)
 
     # -- operations ------------------------------------------------------------------------------
 
@@ -201,7 +208,7 @@ class Controller:
         """
         self.manifests.get(version)
         async with self._alone:
-            members = [r for r in self.members if self.state_of(r) in ("SYNCING", "SERVING")]
+            members = [r for r in self.members if self.state_of(r) in ("SYNCING", "SERVING", "SUSPECT")]
             operation = Operation(
                 self.register.next_epoch(), version, tuple(members), self.settings.deadline, train=train or nothing
             )

@@ -27,9 +27,9 @@ class TaskConfig:
     """The sizes of the recall task."""
 
     letters: str = "abcd"
-    window: int = 4
-    step: int = 2
-    turns: int = 3
+    window: int = 2
+    step: int = 1
+    turns: int = 4
     held_out_prompts: int = 256
 
 
@@ -38,7 +38,7 @@ class AgentsConfig:
     """`in_flight` groups are kept going. `slow_share` of them call tools for up to `slow_s` between turns."""
 
     in_flight: int = 12
-    waiting: int = 4
+    waiting: int = 1
     slow_share: float = 0.2
     slow_s: float = 3.0
     evaluate_at_once: int = 64

@@ -28,6 +28,8 @@ class TraceFigures:
     refusals: Counter[str] = field(default_factory=Counter)
     published: list[int] = field(default_factory=list)
     installs: int = 0
+    holders: dict[int, set[str]] = field(default_factory=dict)
+    """Version -> replicas of which every rank that answered had the trainer's digest."""
     digest_mismatches: int = 0
     poisoned: int = 0
     sessions_finished: int = 0
@@ -68,8 +70,11 @@ def _step(
             installing[line["incarnation"]] = fields["version"]
         case "Gate", "Installed" if line["before"] == "INSTALLING":
             figures.installs += 1
-            expected = digests.get(installing.get(line["incarnation"], -1), {})
-            figures.digest_mismatches += expected.get(fields["rank"]) != fields["digest"]
+            version = installing.get(line["incarnation"], -1)
+            if digests.get(version, {}).get(fields["rank"]) == fields["digest"]:
+                figures.holders.setdefault(version, set()).add(line["instance"])
+            else:
+                figures.digest_mismatches += 1
         case "Sync", "Recorded" if kind == "go":
             figures.published.append(line["set"]["published"])
         case "Session", "Finish" if kind == "go":

@@ -26,7 +26,7 @@ from ..tracelog import TraceLog, merge
 from ..weights import ManifestStore
 from ..workers.config import RolloutConfig, TrainerConfig
 from .batch import samples_of
-from .cluster import Cluster, Layout, cluster
+from .cluster import START_S, Cluster, Layout, cluster
 from .config import DemoConfig
 from .figures import count
 from .production import Agents, Group, Production, Tools
@@ -128,12 +128,14 @@ async def _run(
                 screen.incident(f"{incident.incarnation}: {incident.what}")
             made.told = len(made.incidents)
         producing.cancel()
+    # A replacement that is still starting belongs to the run: it ends with every replica at the last version.
+    await made.controller.changed.until(lambda: len(made.controller.serving()) == config.replicas, START_S)
     if config.evaluate:
         screen.phase("held-out prompts, after")
         record.rewards_after = await agents.evaluate("after", task.held_out(), at_once)
     screen.phase("coming to rest")
     async with asyncio.TaskGroup() as group:
-        for member in made.controller.members.values():
+        for member in made.controller.serving():
             group.create_task(member.until(is_at_rest, REST_S))
 
 

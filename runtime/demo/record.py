@@ -49,6 +49,7 @@ class Update:
     """One step of training and the sync of its weights; times in seconds, `at` since the run's begin.
 
     `gather_s` is the wait for enough finished groups, `pause_s` from the first seal to the last close.
+    `members` began the operation; `left` are those that did not finish it, with the reason.
     """
 
     version: int
@@ -62,6 +63,8 @@ class Update:
     drain_s: float
     install_s: float
     reopen_s: float
+    members: tuple[str, ...]
+    left: dict[str, str]
 
     @classmethod
     def of(
@@ -76,6 +79,8 @@ class Update:
             drain_s=marks["drained"],
             install_s=marks["recorded"] - marks["drained"],
             reopen_s=marks["end"] - marks["recorded"],
+            members=operation.members,
+            left={**operation.dropped, **operation.declined},
         )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class Report:
         """What was checked, in the order of the page."""
         f, e = self.figures, self.expects
         crossing, updates = self.crossing(2), len(f.published) - 1
+        missing = [v for v in f.published if len(f.holders.get(v, ())) < self.replicas]
         killed = any("signal" in i.what for i in self.incidents)
         return [
             Check("updates", updates >= e.updates, f"{updates} after version 0, {e.updates} wanted"),
@@ -54,9 +55,9 @@ class Report:
             ),
             Check("nothing lost", f.lost == 0 or killed, f"{f.lost} lost{' with a killed process' if killed else ''}"),
             Check(
-                "every rank held what the trainer published",
-                f.digest_mismatches == 0 and f.installs > 0,
-                f"{f.installs} installs, {f.digest_mismatches} with another digest",
+                "every replica held every version as the trainer published it",
+                f.digest_mismatches == 0 and (not missing or bool(self.incidents)),
+                f"{f.installs} installs, {f.digest_mismatches} with another digest, {len(missing)} missing",
             ),
             Check("the trace is explained", not self.trace_refusal, self.trace_refusal or f"{f.lines} lines"),
         ]
@@ -171,6 +172,11 @@ def _page(report: Report) -> str:
         *(
             [f"- `{i.incarnation}`: {i.what}; {len(i.sessions_lost)} sessions lost" for i in report.incidents]
             or ["No process was lost."]
+        ),
+        *(
+            f"- `{replica}` left the sync of version {u.version}: {why}"
+            for u in record.updates
+            for replica, why in u.left.items()
         ),
         *(f"- conversations begun again after {why}: {n}" for why, n in record.retries.items()),
         "",

@@ -121,7 +121,7 @@ def test_a_worker_killed_while_it_installs_is_replaced_and_no_token_is_mislabell
         ("agents: {in_flight: 1}", "agents.in_flight"),
         ("training: {zero_stage: 9}", "zero_stage"),
         ("sync: {mode: sometimes}", "mode"),
-        ("- a list", "mapping"),
+        ("- a list", "keys and values"),
         ("seed: [", "YAML"),
     ],
 )
