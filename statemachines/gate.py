@@ -252,7 +252,11 @@ class Gate(Machine):
         stay().when(Frozen.epoch < epoch).emit(Thaw(epoch=Frozen.epoch, lease=Frozen.lease)),
         orelse=not_keeping,
     )
-    aborts_late = stay().do(active.remove(Frozen.lease)).emit(AbortLate(lease=Frozen.lease))
+    aborts_late = (
+        stay()
+        .do(active.remove(Frozen.lease), suspended.remove(Frozen.lease), orphaned.remove(Frozen.lease))
+        .emit(AbortLate(lease=Frozen.lease))
+    )
     continues = (
         stay()
         .when(suspended.has(Thawed.lease))
