@@ -76,7 +76,7 @@ DOOR = {
     "initial": "shut",
     "transitions": [
         {"trigger": "push", "source": "shut", "dest": "open", "conditions": "is_light", "unless": "is_locked"},
-        {"trigger": "push", "source": "shut", "dest": "shut", "conditions": ["is_locked"]},
+        {"trigger": "push", "source": "shut", "dest": "shut", "conditions": ["is_light"]},
         {"trigger": "push", "source": "open", "dest": "shut"},
         {"trigger": "push", "source": "open", "dest": "open"},
     ],
