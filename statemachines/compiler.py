@@ -20,7 +20,7 @@ from typing import Any
 
 from .expressions import class_of
 from .instances import FROZEN, LIVE, Instance, LiveBase, Outcome, SnapshotBase
-from .ir import Branch, Cell, Event, Ir, Node, Type
+from .ir import Branch, Cell, Event, Ir, Node, Output, Type
 from .lower import HELPERS, snake
 from .operators import OPERATORS
 
@@ -53,7 +53,7 @@ def compile_machine(machine: Any) -> None:
     filename = f"<compiled {machine.__module__}.{machine.__qualname__}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {**writer.namespace(), "_Snapshot": snapshot, "_Live": live, "_new": object.__new__,
-                 **{f"_make_{o.name}": getattr(machine, o.name).of_values for o in ir.outputs}}  # fmt: skip
+                 **{f"_output_{o.name}": getattr(machine, o.name) for o in ir.outputs}}  # fmt: skip
     exec(compile(source, filename, "exec"), namespace)
     by_type: dict[type, Any] = {}
     pure: dict[type, Any] = {}
@@ -107,6 +107,8 @@ class _Writer:
 
     def module(self) -> str:
         self.constructors()
+        for output in self.ir.outputs:
+            self.message(output)
         for event in self.ir.events:
             for self.form in ("pure", "live"):
                 self.function(event)
@@ -141,6 +143,15 @@ class _Writer:
                     for f in fields if f.type.kind != "note"]  # fmt: skip
         self.line(0, "def _key(_m):")
         self.line(1, f"return ({', '.join(['_m.state', *compared])},)")
+        self.line(0, "")
+
+    def message(self, output: Output) -> None:
+        """How an output is made."""
+        self.line(0, f"def _make_{output.name}({', '.join(f.name for f in output.fields)}):")
+        self.line(1, f"_m = _new(_output_{output.name})")
+        for f in output.fields:
+            self.line(1, f"_m.{f.name} = {f.name}")
+        self.line(1, "return _m")
         self.line(0, "")
 
     def function(self, event: Event) -> None:

@@ -10,14 +10,12 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from .ir import Field, Kind, Type
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of an event: the kind and rule of the branch, the refusal, the outputs in order."""
 
     kind: Kind
