@@ -16,8 +16,9 @@
      them; the properties compare them with what the tables say.
    - wrong collects the names of properties that a step has broken.
 
-   An action chooses among whole next values, computed by operators without
-   primes: one of the checkers is many times faster on that shape. *)
+   An action first tests cheaply whether there is anything to choose, then
+   chooses among whole next values, which operators without primes give: one
+   of the checkers is many times faster on that shape. *)
 EXTENDS Gate, Sync, Naturals, Sequences, FiniteSets
 
 CONSTANTS
@@ -74,6 +75,8 @@ Emits(outs, name) == \E i \in 1..Len(outs) : outs[i].out = name
 
 Emitted(outs, name) == outs[CHOOSE i \in 1..Len(outs) : outs[i].out = name]
 
+Live(r) == node[r].gate.state # "POISONED"
+
 Runs(version) == [does |-> "runs", label |-> version]
 
 Quiet(n, g) ==
@@ -82,8 +85,8 @@ Quiet(n, g) ==
     !.armed = IF g.state \in {"OPEN", "POISONED"} THEN <<>> ELSE @,
     !.asked = @ /\ g.state = "DRAINING",
     !.freezes = @ /\ g.state = "DRAINING",
-    !.loads = IF g.state = "INSTALLING" THEN @ ELSE {},
-    !.version = IF g.state = "INSTALLING" THEN @ ELSE 0,
+    !.loads = IF g.state = "POISONED" THEN {} ELSE @,   \* a device loads on, whatever its gate does
+    !.version = IF g.state = "INSTALLING" \/ (g.state # "POISONED" /\ n.loads # {}) THEN @ ELSE 0,
     !.expired = @ /\ g.epoch = n.gate.epoch]
 
 Does(n, g, outs) ==
@@ -132,191 +135,194 @@ Breaks(n, p) ==
 \* Replica r becomes p; nothing else happens.
 Becomes(r, p) ==
   /\ node' = [node EXCEPT ![r] = p]
-  /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, p.gate)}
-  /\ wrong' = wrong \cup Breaks(node[r], p)
+  /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, node'[r].gate)}
+  /\ wrong' = wrong \cup Breaks(node[r], node'[r])
   /\ UNCHANGED ctl
 
 -----------------------------------------------------------------------------
-(* Messages arrive. Each action chooses among pairs of a replica and what
-   it can become. *)
+(* Messages arrive. For each cause: the set of what a replica can become by
+   it, empty if its gate is not moved. *)
+
+ByStep(n, t) == IF t = <<>> THEN {} ELSE {Shell(n, t[1], t[2])}
 
 Sent(name) == {x \in msgs : x.ev = name}
 
+BySeal(r, mes) == LET t == GateSeal_step(node[r].gate, Term, mes.epoch, Mode, Window) IN ByStep(node[r], t)
+ByDrain(r, mes) == LET t == GateDrain_step(node[r].gate, Term, mes.epoch) IN ByStep(node[r], t)
+ByInstall(r, mes) == LET t == GateInstall_step(node[r].gate, Term, mes.epoch, mes.version, Digests(mes.version)) IN ByStep(node[r], t)
+ByReopen(r, mes) == LET t == GateReopen_step(node[r].gate, Term, mes.epoch) IN ByStep(node[r], t)
+ByResume(r, mes) == LET t == GateResume_step(node[r].gate, Term, mes.epoch) IN ByStep(node[r], t)
+ByClose(r, mes) == LET t == GateClose_step(node[r].gate, Term, mes.epoch) IN ByStep(node[r], t)
+
 Seal ==
   /\ Sent("Seal") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> :
-                        g \in {GateSeal(node[x.to].gate, Term, x.epoch, Mode, Window)},
-                        outs \in {GateSeal_out(node[x.to].gate, Term, x.epoch, Mode, Window)}} :
-         x \in {y \in Sent("Seal") : GateSeal_acts(node[y.to].gate, Term, y.epoch, Mode, Window)}} :
-       Becomes(t[1], t[2])
+  /\ \E t \in UNION {{<<x.to, p>> : p \in BySeal(x.to, x)} : x \in Sent("Seal")} : Becomes(t[1], t[2])
 
 Drain ==
   /\ Sent("Drain") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> : g \in {GateDrain(node[x.to].gate, Term, x.epoch)},
-                                                           outs \in {GateDrain_out(node[x.to].gate, Term, x.epoch)}} :
-         x \in {y \in Sent("Drain") : GateDrain_acts(node[y.to].gate, Term, y.epoch)}} :
-       Becomes(t[1], t[2])
-
-Reopen ==
-  /\ Sent("Reopen") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> : g \in {GateReopen(node[x.to].gate, Term, x.epoch)},
-                                                           outs \in {GateReopen_out(node[x.to].gate, Term, x.epoch)}} :
-         x \in {y \in Sent("Reopen") : GateReopen_acts(node[y.to].gate, Term, y.epoch)}} :
-       Becomes(t[1], t[2])
-
-Resume ==
-  /\ Sent("Resume") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> : g \in {GateResume(node[x.to].gate, Term, x.epoch)},
-                                                           outs \in {GateResume_out(node[x.to].gate, Term, x.epoch)}} :
-         x \in {y \in Sent("Resume") : GateResume_acts(node[y.to].gate, Term, y.epoch)}} :
-       Becomes(t[1], t[2])
-
-Close ==
-  /\ Sent("Close") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> : g \in {GateClose(node[x.to].gate, Term, x.epoch)},
-                                                           outs \in {GateClose_out(node[x.to].gate, Term, x.epoch)}} :
-         x \in {y \in Sent("Close") : GateClose_acts(node[y.to].gate, Term, y.epoch)}} :
-       Becomes(t[1], t[2])
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByDrain(x.to, x)} : x \in Sent("Drain")} : Becomes(t[1], t[2])
 
 Install ==
   /\ Sent("Install") # {}
-  /\ \E t \in UNION {{<<x.to, Shell(node[x.to], g, outs)>> :
-                        g \in {GateInstall(node[x.to].gate, Term, x.epoch, x.version, Digests(x.version))},
-                        outs \in {GateInstall_out(node[x.to].gate, Term, x.epoch, x.version, Digests(x.version))}} :
-         x \in {y \in Sent("Install") :
-                GateInstall_acts(node[y.to].gate, Term, y.epoch, y.version, Digests(y.version))}} :
-       Becomes(t[1], t[2])
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByInstall(x.to, x)} : x \in Sent("Install")} : Becomes(t[1], t[2])
+
+Reopen ==
+  /\ Sent("Reopen") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByReopen(x.to, x)} : x \in Sent("Reopen")} : Becomes(t[1], t[2])
+
+Resume ==
+  /\ Sent("Resume") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByResume(x.to, x)} : x \in Sent("Resume")} : Becomes(t[1], t[2])
+
+Close ==
+  /\ Sent("Close") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByClose(x.to, x)} : x \in Sent("Close")} : Becomes(t[1], t[2])
 
 -----------------------------------------------------------------------------
 (* Time passes. *)
 
-Due == {r \in Replica : /\ node[r].armed # <<>>
-                        /\ GateDeadline_acts(node[r].gate, node[r].armed[1], node[r].armed[2])}
-
 \* The gate's own deadline reopened it, without new weights.
 Expires(n, g) == n.gate.state \in {"SEALED", "DRAINING"} /\ g.state = "REOPENED"
 
-Late(r) ==
-  {[Shell([node[r] EXCEPT !.armed = <<>>], g, outs) EXCEPT !.expired = node[r].expired \/ Expires(node[r], g)] :
-     g \in {GateDeadline(node[r].gate, node[r].armed[1], node[r].armed[2])},
-     outs \in {GateDeadline_out(node[r].gate, node[r].armed[1], node[r].armed[2])}}
+ByDeadline(r) ==
+  LET t == GateDeadline_step(node[r].gate, node[r].armed[1], node[r].armed[2])
+  IN IF t = <<>> THEN {}
+     ELSE {[Shell([node[r] EXCEPT !.armed = <<>>], t[1], t[2]) EXCEPT
+              !.expired = node[r].expired \/ Expires(node[r], t[1])]}
+
+Armed == {r \in Replica : node[r].armed # <<>>}
 
 Deadline ==
-  /\ Due # {}
-  /\ \E t \in UNION {{<<r, p>> : p \in Late(r)} : r \in Due} : Becomes(t[1], t[2])
+  /\ Armed # {}
+  /\ \E t \in UNION {{<<r, p>> : p \in ByDeadline(r)} : r \in Armed} : Becomes(t[1], t[2])
 
 -----------------------------------------------------------------------------
 (* Requests. *)
 
 Places(r, what) == {s \in Slot : node[r].lease[s].does \in what}
 
-Having(what) == {r \in Replica : Places(r, what) # {}}
+Holding(what) == {r \in Replica : Places(r, what) # {}}
+
+ByAdmit(r, s) ==
+  LET t == GateAdmit_step(node[r].gate, s, <<>>)
+  IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.lease[s] = Runs(t[1].version), !.busy = Rank]}
+
+Admitting == {r \in Replica : node[r].gate.state \in GateAdmit_states}
 
 Admit ==
-  /\ Having({"nothing"}) # {}
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.gate = GateAdmit(node[r].gate, s, <<>>),
-                                           !.lease[s] = Runs(node[r].gate.version),
-                                           !.busy = Rank]>> :
-                        s \in {z \in Places(r, {"nothing"}) : GateAdmit_acts(node[r].gate, z, <<>>)}} :
-                     r \in {x \in Replica : node[x].gate.state \in GateAdmit_states}} :
+  /\ Admitting # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByAdmit(r, s)} : s \in Places(r, {"nothing"})} : r \in Admitting} :
        Becomes(t[1], t[2])
 
 \* The engine has ended the request, or says that it never ran; its record is stored.
+BySettle(r, s) ==
+  LET t == GateSettle_step(node[r].gate, s)
+  IN {[p EXCEPT !.lease[s] = Free] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
+
 Settle ==
-  /\ Having({"runs", "frozen"}) # {}
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.gate = GateSettle(node[r].gate, s),
-                                           !.asked = @ \/ Emits(GateSettle_out(node[r].gate, s), "AskQuiesce"),
-                                           !.lease[s] = Free]>> :
-                        s \in Places(r, {"runs", "frozen"})} : r \in Having({"runs", "frozen"})} :
+  /\ Holding({"runs", "frozen"}) # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Replica} :
        Becomes(t[1], t[2])
 
 \* Nobody knows what became of the request: it may well run on.
+ByOrphan(r, s) == LET t == GateOrphan_step(node[r].gate, s) IN ByStep(node[r], t)
+
+Doubted == {r \in Replica : Live(r) /\ Places(r, {"runs", "freezes", "frozen"}) # {}}
+
 Orphan ==
-  /\ Having({"runs", "freezes", "frozen"}) # {}
-  /\ \E t \in UNION {{<<r, Shell(node[r], GateOrphan(node[r].gate, s), GateOrphan_out(node[r].gate, s))>> :
-                        s \in {z \in Places(r, {"runs", "freezes", "frozen"}) : GateOrphan_acts(node[r].gate, z)}} :
-                     r \in {x \in Having({"runs", "freezes", "frozen"}) : node[x].gate.state # "POISONED"}} :
+  /\ Doubted # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByOrphan(r, s)} : s \in Slot \ Places(r, {"nothing"})} : r \in Doubted} :
        Becomes(t[1], t[2])
 
+ByGiveUp(r, s) == LET t == GateGiveUp_step(node[r].gate, s) IN ByStep(node[r], t)
+
+Orphaned == {r \in Replica : Live(r) /\ node[r].gate.orphaned # {}}
+
 GiveUp ==
-  /\ \E r \in Replica : node[r].gate.orphaned # {}
-  /\ \E t \in UNION {{<<r, Shell(node[r], GateGiveUp(node[r].gate, s), GateGiveUp_out(node[r].gate, s))>> :
-                        s \in {z \in Slot : GateGiveUp_acts(node[r].gate, z)}} :
-                     r \in {x \in Replica : node[x].gate.orphaned # {}}} :
+  /\ Orphaned # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByGiveUp(r, s)} : s \in node[r].gate.orphaned} : r \in Orphaned} :
        Becomes(t[1], t[2])
 
 \* In keep mode the engine freezes what runs, and says so later.
+Freezing == {r \in Replica : node[r].freezes}
+
 Freeze ==
-  /\ Mode = "keep"
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.lease[s].does = "freezes"]>> : s \in Places(r, {"runs"})} :
-                     r \in {x \in Replica : node[x].freezes}} :
+  /\ Freezing # {}
+  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.lease[s].does = "freezes"]>> : s \in Places(r, {"runs"})} : r \in Freezing} :
        Becomes(t[1], t[2])
+
+\* What the request does once its gate was told that it froze.
+Told(outs, version, l) ==
+  IF Emits(outs, "AbortLate") THEN Free ELSE IF Emits(outs, "Thaw") THEN Runs(version) ELSE [l EXCEPT !.does = "frozen"]
+
+ByFrozen(r, s) ==
+  LET t == GateFrozen_step(node[r].gate, s, node[r].gate.epoch)
+  IN IF t = <<>> THEN {[node[r] EXCEPT !.lease[s].does = "frozen"]}
+     ELSE {[Shell(node[r], t[1], t[2]) EXCEPT !.lease[s] = Told(t[2], t[1].version, node[r].lease[s])]}
 
 Frozen ==
-  /\ Mode = "keep"
-  /\ \E t \in UNION {UNION {{<<r, [node[r] EXCEPT !.gate = GateFrozen(node[r].gate, s, node[r].gate.epoch),
-                                                  !.asked = @ \/ Emits(outs, "AskQuiesce"),
-                                                  !.lease[s] = IF Emits(outs, "AbortLate") THEN Free
-                                                               ELSE IF Emits(outs, "Thaw")
-                                                               THEN Runs(node[r].gate.version)
-                                                               ELSE [@ EXCEPT !.does = "frozen"]]>> :
-                              outs \in {GateFrozen_out(node[r].gate, s, node[r].gate.epoch)}} :
-                            s \in Places(r, {"freezes"})} : r \in Having({"freezes"})} :
+  /\ Holding({"freezes"}) # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByFrozen(r, s)} : s \in Places(r, {"freezes"})} : r \in Replica} :
        Becomes(t[1], t[2])
 
+ByThawed(r, s) ==
+  LET t == GateThawed_step(node[r].gate, node[r].gate.epoch, s)
+  IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.busy = Rank]}
+
+Thawing == {r \in Replica : node[r].gate.suspended # {} /\ Places(r, {"runs"}) # {}}
+
 Thawed ==
-  /\ Mode = "keep"
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.gate = GateThawed(node[r].gate, node[r].gate.epoch, s), !.busy = Rank]>> :
-                        s \in {z \in Places(r, {"runs"}) : GateThawed_acts(node[r].gate, node[r].gate.epoch, z)}} :
-                     r \in {x \in Replica : node[x].gate.suspended # {}}} :
+  /\ Thawing # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByThawed(r, s)} : s \in Places(r, {"runs"})} : r \in Thawing} :
        Becomes(t[1], t[2])
 
 -----------------------------------------------------------------------------
 (* The device. *)
 
-\* The last pass over, the rank's device is idle.
+\* Replicas whose device works although no request runs any more: the last pass.
+Ending == {r \in Replica : node[r].busy # {} /\ Places(r, {"runs"}) = {}}
+
 Rest ==
-  /\ \E r \in Replica : node[r].busy # {} /\ Places(r, {"runs"}) = {}
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.busy = @ \ {k}]>> : k \in node[r].busy} :
-                     r \in {x \in Replica : node[x].busy # {} /\ Places(x, {"runs"}) = {}}} :
+  /\ Ending # {}
+  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.busy = @ \ {k}]>> : k \in node[r].busy} : r \in Ending} :
        Becomes(t[1], t[2])
 
 \* An idle rank says so, if it was asked.
+ByQuiesced(r, k) == LET t == GateQuiesced_step(node[r].gate, node[r].gate.epoch, k) IN ByStep(node[r], t)
+
+Asked == {r \in Replica : node[r].asked /\ Places(r, {"runs"}) = {}}
+
 Quiesced ==
-  /\ \E r \in Replica : node[r].asked
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.gate = GateQuiesced(node[r].gate, node[r].gate.epoch, k)]>> :
-                        k \in {z \in Rank \ (node[r].busy \cup node[r].gate.quiet) :
-                                 GateQuiesced_acts(node[r].gate, node[r].gate.epoch, z)}} :
-                     r \in {x \in Replica : node[x].asked /\ Places(x, {"runs"}) = {}}} :
+  /\ Asked # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByQuiesced(r, k)} :
+                            k \in Rank \ (node[r].busy \cup node[r].gate.quiet)} : r \in Asked} :
        Becomes(t[1], t[2])
 
 Loading == {r \in Replica : node[r].loads # {}}
 
-Answers(r, k, v) ==
-  {[Shell([node[r] EXCEPT !.held[k] = v], g, outs) EXCEPT !.loads = @ \ {k}] :
-     g \in {GateInstalled(node[r].gate, node[r].gate.epoch, k, v)},
-     outs \in {GateInstalled_out(node[r].gate, node[r].gate.epoch, k, v)}}
-
 \* A rank answers with what it then holds: the weights, or still what it held before.
+ByInstalled(r, k, v) ==
+  LET t == GateInstalled_step(node[r].gate, node[r].gate.epoch, k, v)
+  IN {[p EXCEPT !.held[k] = v, !.loads = @ \ {k}] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
+
 Installed ==
   /\ Loading # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in Answers(r, k, node[r].version) \cup Answers(r, k, node[r].held[k])} :
+  /\ \E t \in UNION {UNION {UNION {{<<r, p>> : p \in ByInstalled(r, k, v)} : v \in {node[r].version, node[r].held[k]}} :
                             k \in node[r].loads} : r \in Loading} :
        Becomes(t[1], t[2])
 
 \* A rank fails, and holds nothing that is of use.
+ByInstallFailed(r, k) ==
+  LET t == GateInstallFailed_step(node[r].gate, node[r].gate.epoch, k)
+  IN {[p EXCEPT !.held[k] = Broken] : p \in ByStep(node[r], t)}
+
 InstallFailed ==
   /\ Loading # {}
-  /\ \E t \in UNION {{<<r, Shell([node[r] EXCEPT !.held[k] = Broken],
-                                 GateInstallFailed(node[r].gate, node[r].gate.epoch, k),
-                                 GateInstallFailed_out(node[r].gate, node[r].gate.epoch, k))>> :
-                        k \in node[r].loads} : r \in Loading} :
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByInstallFailed(r, k)} : k \in node[r].loads} : r \in Loading} :
        Becomes(t[1], t[2])
 
 -----------------------------------------------------------------------------
 (* The controller: an operation, by the table of Sync. *)
-
-Live(r) == node[r].gate.state # "POISONED"
 
 To(members, name, e, v) == {Message(r, name, e, v) : r \in members}
 
@@ -345,72 +351,59 @@ Begin ==
   /\ ctl.sync.state = "IDLE" /\ ctl.settled
   /\ ctl.counter < MaxEpoch /\ ctl.newest < MaxVersion
   /\ Cohort # {}
-  /\ \E t \in {<<[ctl EXCEPT !.sync = SyncBegin(ctl.sync, ctl.counter + 1, ctl.newest + 1, Cohort, Mode, FALSE),
-                             !.counter = @ + 1, !.newest = @ + 1, !.settled = FALSE],
-                 SyncBegin_out(ctl.sync, ctl.counter + 1, ctl.newest + 1, Cohort, Mode, FALSE)>>} :
-       Operates(t[1], t[2])
+  /\ \E t \in {SyncBegin_step(ctl.sync, ctl.counter + 1, ctl.newest + 1, Cohort, Mode, FALSE)} :
+       /\ t # <<>>
+       /\ Operates([ctl EXCEPT !.sync = t[1], !.counter = @ + 1, !.newest = @ + 1, !.settled = FALSE], t[2])
 
 Target == ctl.sync.version[1]
 
 Awaited == ctl.sync.members \ ctl.sync.answered
 
-AtEpoch(r) == Live(r) /\ node[r].gate.epoch = ctl.sync.epoch
+\* Members that are in the operation's epoch, and not poisoned.
+AtEpoch == {r \in Awaited : Live(r) /\ node[r].gate.epoch = ctl.sync.epoch}
 
-HasSealed == {r \in Awaited : AtEpoch(r) /\ SyncSealed_acts(ctl.sync, r)}
+Ready(r) == GateInstall_acts(node[r].gate, Term, ctl.sync.epoch, Target, Digests(Target))
 
-HasDrained ==
-  {r \in Awaited : /\ GateInstall_acts(node[r].gate, Term, ctl.sync.epoch, Target, Digests(Target))
-                   /\ SyncDrained_acts(ctl.sync, r)}
-
-HasProved ==
-  {r \in Awaited : AtEpoch(r) /\ node[r].gate.version = ctl.sync.version /\ SyncInstalled_acts(ctl.sync, r)}
-
-HasDeclined ==
-  {r \in Awaited \ ctl.sync.refusing :
-     /\ AtEpoch(r) /\ node[r].gate.state \in {"OPEN", "REOPENED"} /\ node[r].gate.version # ctl.sync.version
-     /\ SyncDeclined_acts(ctl.sync, r)}
-
-HasClosed == {r \in Awaited : AtEpoch(r) /\ node[r].gate.state = "OPEN" /\ SyncClosed_acts(ctl.sync, r)}
+\* Open again, on what it held: the install was refused.
+Unmoved(r) == node[r].gate.state \in {"OPEN", "REOPENED"} /\ node[r].gate.version # ctl.sync.version
 
 \* A member did not answer in time; with patience, only one that cannot go on.
-Leaves ==
-  {r \in Awaited : /\ Patience => (~Live(r) \/ (ctl.sync.state = "DRAINING" /\ node[r].expired))
-                   /\ SyncDrop_acts(ctl.sync, r)}
+Leaves(r) == Patience => (~Live(r) \/ (ctl.sync.state = "DRAINING" /\ node[r].expired))
 
 Sealed ==
   /\ ctl.sync.state \in SyncSealed_states
-  /\ \E t \in {<<Op(SyncSealed(ctl.sync, r)), SyncSealed_out(ctl.sync, r)>> : r \in HasSealed} :
-       Operates(t[1], t[2])
+  /\ AtEpoch # {}
+  /\ \E t \in {SyncSealed_step(ctl.sync, r) : r \in AtEpoch} \ {<<>>} : Operates(Op(t[1]), t[2])
 
 Drained ==
   /\ ctl.sync.state \in SyncDrained_states
-  /\ \E t \in {<<Op(SyncDrained(ctl.sync, r)), SyncDrained_out(ctl.sync, r)>> : r \in HasDrained} :
-       Operates(t[1], t[2])
+  /\ \E r \in AtEpoch : Ready(r)
+  /\ \E t \in {SyncDrained_step(ctl.sync, r) : r \in {x \in AtEpoch : Ready(x)}} \ {<<>>} : Operates(Op(t[1]), t[2])
 
 Proved ==
   /\ ctl.sync.state \in SyncInstalled_states
-  /\ \E t \in {<<Op(SyncInstalled(ctl.sync, r)), SyncInstalled_out(ctl.sync, r)>> : r \in HasProved} :
-       Operates(t[1], t[2])
+  /\ \E t \in {SyncInstalled_step(ctl.sync, r) : r \in {x \in AtEpoch : node[x].gate.version = ctl.sync.version}}
+               \ {<<>>} : Operates(Op(t[1]), t[2])
 
 Declined ==
   /\ ctl.sync.state \in SyncDeclined_states
-  /\ \E t \in {<<Op(SyncDeclined(ctl.sync, r)), SyncDeclined_out(ctl.sync, r)>> : r \in HasDeclined} :
-       Operates(t[1], t[2])
+  /\ \E t \in {SyncDeclined_step(ctl.sync, r) : r \in {x \in AtEpoch \ ctl.sync.refusing : Unmoved(x)}} \ {<<>>} :
+       Operates(Op(t[1]), t[2])
 
 Record ==
   /\ ctl.sync.state \in SyncRecorded_states
-  /\ SyncRecorded_acts(ctl.sync)
-  /\ \E t \in {<<[ctl EXCEPT !.sync = SyncRecorded(ctl.sync), !.register = Target], SyncRecorded_out(ctl.sync)>>} :
-       Operates(t[1], t[2])
+  /\ \E t \in {SyncRecorded_step(ctl.sync)} \ {<<>>} :
+       Operates([ctl EXCEPT !.sync = t[1], !.register = Target], t[2])
 
 Closed ==
   /\ ctl.sync.state \in SyncClosed_states
-  /\ \E t \in {<<Op(SyncClosed(ctl.sync, r)), SyncClosed_out(ctl.sync, r)>> : r \in HasClosed} :
-       Operates(t[1], t[2])
+  /\ \E t \in {SyncClosed_step(ctl.sync, r) : r \in {x \in AtEpoch : node[x].gate.state = "OPEN"}} \ {<<>>} :
+       Operates(Op(t[1]), t[2])
 
 Drop ==
   /\ ctl.sync.state \in SyncDrop_states
-  /\ \E t \in {<<Op(SyncDrop(ctl.sync, r)), SyncDrop_out(ctl.sync, r)>> : r \in Leaves} : Operates(t[1], t[2])
+  /\ \E r \in Awaited : Leaves(r)
+  /\ \E t \in {SyncDrop_step(ctl.sync, r) : r \in {x \in Awaited : Leaves(x)}} \ {<<>>} : Operates(Op(t[1]), t[2])
 
 -----------------------------------------------------------------------------
 (* The controller: driving one gate, from its snapshot, towards open at the
@@ -484,10 +477,24 @@ Next ==
   \/ Begin \/ Sealed \/ Drained \/ Proved \/ Declined \/ Record \/ Closed \/ Drop
   \/ Drive \/ Again \/ Raise \/ Settled
 
+\* The same actions in fewer alternatives: one of the checkers pays for each that it tries.
+Grouped ==
+  \/ msgs # {} /\ (Seal \/ Drain \/ Install \/ Reopen \/ Resume \/ Close)
+  \/ Deadline
+  \/ Admit
+  \/ Holding({"runs", "freezes", "frozen"}) # {} /\ (Settle \/ Orphan \/ GiveUp)
+  \/ Mode = "keep" /\ (Freeze \/ Frozen \/ Thawed)
+  \/ Rest
+  \/ Quiesced
+  \/ Loading # {} /\ (Installed \/ InstallFailed)
+  \/ ctl.sync.state = "IDLE" /\ (Begin \/ Again \/ Raise \/ Settled)
+  \/ ctl.sync.state # "IDLE" /\ (Sealed \/ Drained \/ Proved \/ Declined \/ Record \/ Closed \/ Drop)
+  \/ Drive
+
 Spec == Init /\ [][Next]_vars
 
 \* In the end every timer runs out.
-TimerOf(r) == r \in Due /\ \E p \in Late(r) : Becomes(r, p)
+TimerOf(r) == r \in Armed /\ \E p \in ByDeadline(r) : Becomes(r, p)
 FairSpec == Spec /\ \A r \in Replica : WF_vars(TimerOf(r))
 
 -----------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_the_machine_of_the_readme_is_checked_when_it_is_pasted(tmp_path: Path) 
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Turnstile" in done.stdout
-    (tmp_path / "turnstile.py").write_text(code.replace("row(Push", "# row(Push"))
+    (tmp_path / "turnstile.py").write_text(code.replace("row(Push, locked, LOCKED))", ")"))
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
     assert "event Push: has no row" in done.stdout + done.stderr

@@ -83,8 +83,9 @@ def _preamble(ir: Ir) -> str:
         (absent where that is nothing).
 
         For the event as a whole: {m}E_states: the states in which it can change or emit something; {m}E_acts:
-        it does so now; {m}E: the record after it; {m}E_out: what is to be done; {m}E_rule: the name of the
-        rule that applies; {m}E_refused: whether it is refused.
+        it does so now; {m}E_step: then the record after it and what is to be done, a pair, else the empty
+        sequence; {m}E: the record after it in any case; {m}E_out: what is to be done; {m}E_rule: the name
+        of the rule that applies; {m}E_refused: whether it is refused.
     """
     return comment(ir.doc or ir.name) + "\n" + comment(usage)
 
@@ -218,12 +219,17 @@ def _whole(ir: Ir, event: Event, found: tuple[Rule, ...]) -> str:
     named = [(r, f'"{r.name}"') for r in found]
     acting = [r for r in found if r.changes or r.branch.outputs]
     states = tuple(s for s in ir.states if any(s in r.states for r in acting))
+    none = "<<>>"
+    steps = [
+        (r, f"<<{dict(changed).get(r, params[0])}, {dict(emitting).get(r, none)}>>") for r in acting
+    ]
     return (
         "\\* the event as a whole\n"
         + f"{name}_states == {state_set(states)}\n"
         + _definition(call(f"{name}_acts", params), _any([when(r) for r in acting]))
+        + _definition(call(f"{name}_step", params), cases(steps, none))
         + _definition(call(name, params), cases(changed, params[0]))
         + _definition(call(f"{name}_rule", params), cases(named, ""))
-        + _definition(call(f"{name}_out", params), cases(emitting, "<<>>"))
+        + _definition(call(f"{name}_out", params), cases(emitting, none))
         + _definition(call(f"{name}_refused", params), _any(refused))
     )

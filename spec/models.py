@@ -1,0 +1,99 @@
+"""The system models: which module, at which bounds, and what must come of it.
+
+Rules of this file:
+
+- The bounds stand here, where they can be seen, with the number of distinct states; a count that
+  changes without a change of model or table fails.
+- A key state is a model that must be violated: its invariant says that the state is never reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .checkers.model import Config, Model
+
+SPEC = Path(__file__).resolve().parent
+SAFETY = ("G1", "G2", "G3", "G4", "G5", "G6", "G7", "G9")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemModel:
+    """A module at bounds. `violates` is the invariant that must fail, empty where all must hold.
+
+    `distinct` is the number of distinct states, 0 where the run ends at a violation. A model with
+    temporal properties is judged by TLC alone.
+    """
+
+    name: str
+    about: str
+    module: str
+    config: Config
+    distinct: int = 0
+    violates: str = ""
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        return (*self.config.invariants, *self.config.properties)
+
+    def model(self) -> Model:
+        """The model with its modules as they stand in the files."""
+        return Model.load(SPEC / f"{self.module}.tla", self.config, (SPEC / "generated",))
+
+
+def _members(prefix: str, count: int) -> str:
+    return "{" + ", ".join(f'"{prefix}{i + 1}"' for i in range(count)) + "}"
+
+
+def _bounds(
+    *, replicas: int, ranks: int = 1, slots: int = 1, mode: str = "wait", epochs: int, versions: int,
+    patient: bool = True,
+) -> dict[str, str]:  # fmt: skip
+    return {
+        "Replica": _members("r", replicas),
+        "Rank": _members("k", ranks),
+        "Slot": _members("s", slots),
+        "Mode": f'"{mode}"',
+        "MaxEpoch": str(epochs),
+        "MaxVersion": str(versions),
+        "Patience": "TRUE" if patient else "FALSE",
+    }
+
+
+_SWAP = _bounds(replicas=2, epochs=2, versions=1)
+_IMPATIENT = _bounds(replicas=2, epochs=1, versions=1, patient=False)
+_KEEP = _bounds(replicas=1, ranks=2, slots=2, mode="keep", epochs=2, versions=2)
+_SMALL = _bounds(replicas=2, epochs=1, versions=1)
+
+
+def _key(name: str, about: str, invariant: str, bounds: dict[str, str]) -> SystemModel:
+    return SystemModel(name, about, "WeightSync", Config(constants=bounds, invariants=(invariant,)), violates=invariant)
+
+
+MODELS: tuple[SystemModel, ...] = (
+    SystemModel(
+        "swap", "2 replicas, a lease each, an operation and one to catch up",
+        "WeightSync", Config(constants=_SWAP, invariants=SAFETY), distinct=15534,
+    ),
+    SystemModel(
+        "impatient", "members may be dropped at any time",
+        "WeightSync", Config(constants=_IMPATIENT, invariants=SAFETY), distinct=31727,
+    ),
+    SystemModel(
+        "keep", "1 replica of 2 ranks, 2 leases that are kept, two operations",
+        "WeightSync", Config(constants=_KEEP, invariants=SAFETY), distinct=8697,
+    ),
+    SystemModel(
+        "live", "every seal of a gate with weights ends reopened or poisoned",
+        "WeightSync", Config(constants=_SMALL, spec="FairSpec", properties=("L1",)), distinct=11768,
+    ),
+    _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _SMALL),
+    _key("published", "a version is published", "NeverPublishes", _SMALL),
+    _key("poisoned", "a gate is poisoned", "NeverPoisoned", _SMALL),
+    _key("rolled-back", "an operation rolls back", "NeverRollsBack", _SWAP),
+    _key("orphaned", "a lease is orphaned", "NeverOrphans", _SMALL),
+    _key("expired", "a gate's own deadline reopens it", "NeverExpires", _SMALL),
+    _key("suspended", "a lease is suspended", "NeverSuspends", _KEEP),
+    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _SWAP),
+)  # fmt: skip
