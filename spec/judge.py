@@ -136,8 +136,8 @@ def _flat(state: Any) -> dict[str, str]:
 
     def walk(name: str, value: Any) -> None:
         if isinstance(value, Function) and all(isinstance(key, str) for key in value):
-            for key in sorted(value):
-                walk(f"{name}.{key}", value[key])
+            for key, inner in sorted(value.items(), key=lambda item: str(item[0])):
+                walk(f"{name}.{key}", inner)
         else:
             flat[name] = show(value)
 
