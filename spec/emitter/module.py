@@ -220,9 +220,7 @@ def _whole(ir: Ir, event: Event, found: tuple[Rule, ...]) -> str:
     acting = [r for r in found if r.changes or r.branch.outputs]
     states = tuple(s for s in ir.states if any(s in r.states for r in acting))
     none = "<<>>"
-    steps = [
-        (r, f"<<{dict(changed).get(r, params[0])}, {dict(emitting).get(r, none)}>>") for r in acting
-    ]
+    steps = [(r, f"<<{dict(changed).get(r, params[0])}, {dict(emitting).get(r, none)}>>") for r in acting]
     return (
         "\\* the event as a whole\n"
         + f"{name}_states == {state_set(states)}\n"

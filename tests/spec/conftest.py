@@ -157,9 +157,7 @@ class Sets(Machine):
     drops = stay().when(here <= there).do(there.remove(Drop.item)).orelse(ignore)
     clears = stay().do(here.clear(), size.set(0))
     scope = Scope(nat=2, ids=(("Item", 2),))
-    table = Table(
-        columns(ONLY), row(Add, adds), row(Move, moves), row(Ask, asks), row(Drop, drops), row(Clear, clears)
-    )
+    table = Table(columns(ONLY), row(Add, adds), row(Move, moves), row(Ask, asks), row(Drop, drops), row(Clear, clears))
 
 
 class Maps(Machine):
@@ -188,10 +186,7 @@ class Maps(Machine):
 
     puts = go(FULL).do(marks.put(Put.item, Put.value), keys.set(marks.keys()))
     takes = (
-        stay()
-        .when(marks.has(Take.item))
-        .do(marks.remove(Take.item), found.set(marks.get(Take.item)))
-        .orelse(ignore)
+        stay().when(marks.has(Take.item)).do(marks.remove(Take.item), found.set(marks.get(Take.item))).orelse(ignore)
     )
     looks = stay().do(found.set(marks.get(Look.item)), flag.set(marks.is_empty()))
     loads = go(FULL).do(marks.set(Load.marks))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluicegate.spec.emitter import drift, emit, emit_alone, files, write
+from sluicegate.spec.emitter import emit, emit_alone, files
 from sluicegate.statemachines.operators import OPERATORS
 
 
@@ -32,10 +32,7 @@ def test_a_module_says_in_its_first_line_what_made_it(machine):
 def test_a_rule_is_an_action_of_its_own_name(turnstile):
     text = emit(turnstile.ir)
     assert 'TurnstileCoinPays_when(tCoin) == tCoin.state = "LOCKED"' in text
-    assert (
-        'TurnstileCoinPays_next(tCoin) == [tCoin EXCEPT !.state = "UNLOCKED", !.coins = tCoin.coins + 1]'
-        in text
-    )
+    assert 'TurnstileCoinPays_next(tCoin) == [tCoin EXCEPT !.state = "UNLOCKED", !.coins = tCoin.coins + 1]' in text
     assert "TurnstileCoinIgnore_next" not in text
     assert "TurnstilePush_refused(tPush) == TurnstilePushLocked_when(tPush)" in text
 
@@ -64,9 +61,7 @@ def test_one_name_for_two_rules_is_an_error_that_names_them(turnstile):
     cells = list(turnstile.ir.cells)
     other = replace(cells[0].otherwise, target="LOCKED", where="elsewhere:1")
     cells[1] = replace(cells[1], otherwise=other)
-    with pytest.raises(
-        ValueError, match=r"Turnstile\.Coin: rule 'pays' means one thing at .* another at elsewhere:1"
-    ):
+    with pytest.raises(ValueError, match=r"Turnstile\.Coin: rule 'pays' means one thing at .* another at elsewhere:1"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
 
 
@@ -76,28 +71,3 @@ def test_names_that_differ_only_in_spelling_are_an_error(turnstile):
     cells[0] = replace(cells[0], otherwise=replace(cells[0].otherwise, rule="pAys"))
     with pytest.raises(ValueError, match="generated names are used twice: TurnstileCoinPAys"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
-
-
-def test_drift_names_file_and_first_differing_line(turnstile, tmp_path):
-    assert drift([turnstile.ir], tmp_path) == ["Turnstile.tla: missing", "MCTurnstile.tla: missing"]
-    assert {p.name for p in write([turnstile.ir], tmp_path)} == {"Turnstile.tla", "MCTurnstile.tla"}
-    assert drift([turnstile.ir], tmp_path) == []
-    assert write([turnstile.ir], tmp_path) == []
-    path = tmp_path / "Turnstile.tla"
-    lines = path.read_text().splitlines(keepends=True)
-    lines[8] = lines[8].rstrip("\n") + "x\n"
-    path.write_text("".join(lines))
-    (found,) = drift([turnstile.ir], tmp_path)
-    assert found.startswith("Turnstile.tla:9: has ")
-    (tmp_path / "Gone.tla").write_text("")
-    assert drift([turnstile.ir], tmp_path)[1:] == ["Gone.tla: no machine makes it"]
-    write([turnstile.ir], tmp_path)
-    assert drift([turnstile.ir], tmp_path) == []
-
-
-def test_nothing_is_written_if_one_machine_cannot_be_emitted(turnstile, tmp_path):
-    cells = list(turnstile.ir.cells)
-    cells[1] = replace(cells[1], otherwise=replace(cells[0].otherwise, target="LOCKED"))
-    with pytest.raises(ValueError, match="rule 'pays'"):
-        write([turnstile.ir, replace(turnstile.ir, name="Broken", cells=tuple(cells))], tmp_path)
-    assert list(tmp_path.iterdir()) == []
