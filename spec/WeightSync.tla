@@ -90,16 +90,17 @@ Quiet(n, g) ==
     !.expired = @ /\ g.epoch = n.gate.epoch]
 
 Does(n, g, outs) ==
-  [n EXCEPT
-    !.armed = IF Emits(outs, "StartTimer")
-              THEN <<Emitted(outs, "StartTimer").epoch, Emitted(outs, "StartTimer").timer>> ELSE @,
-    !.asked = @ \/ Emits(outs, "AskQuiesce"),
-    !.freezes = @ \/ (Emits(outs, "StartDrain") /\ g.mode = "keep"),
-    !.loads = IF Emits(outs, "StartInstall") THEN Rank ELSE @,
-    !.version = IF Emits(outs, "StartInstall") THEN Emitted(outs, "StartInstall").version ELSE @,
-    !.lease = IF Emits(outs, "ThawAll")
-              THEN [s \in Slot |-> IF @[s].does \in {"freezes", "frozen"} THEN Runs(g.version) ELSE @[s]]
-              ELSE @]
+  LET names == {outs[i].out : i \in 1..Len(outs)}
+  IN [n EXCEPT
+       !.armed = IF "StartTimer" \in names
+                 THEN <<Emitted(outs, "StartTimer").epoch, Emitted(outs, "StartTimer").timer>> ELSE @,
+       !.asked = @ \/ "AskQuiesce" \in names,
+       !.freezes = @ \/ ("StartDrain" \in names /\ g.mode = "keep"),
+       !.loads = IF "StartInstall" \in names THEN Rank ELSE @,
+       !.version = IF "StartInstall" \in names THEN Emitted(outs, "StartInstall").version ELSE @,
+       !.lease = IF "ThawAll" \in names
+                 THEN [s \in Slot |-> IF @[s].does \in {"freezes", "frozen"} THEN Runs(g.version) ELSE @[s]]
+                 ELSE @]
 
 \* Replica n after its gate stepped to g and its shell did what was put out.
 Shell(n, g, outs) == IF outs = <<>> THEN Quiet(n, g) ELSE Does(Quiet(n, g), g, outs)
@@ -114,7 +115,6 @@ Past(name) ==
     [] name = "Close"   -> {"OPEN"}
 
 MayAct(mes, g) ==
-  /\ g.state # "POISONED"
   /\ mes.epoch >= g.epoch
   /\ mes.epoch = g.epoch => g.state \notin Past(mes.ev)
 
@@ -135,8 +135,8 @@ Breaks(n, p) ==
 \* Replica r becomes p; nothing else happens.
 Becomes(r, p) ==
   /\ node' = [node EXCEPT ![r] = p]
-  /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, node'[r].gate)}
-  /\ wrong' = wrong \cup Breaks(node[r], node'[r])
+  /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, p.gate)}
+  /\ wrong' = IF p.gate = node[r].gate THEN wrong ELSE wrong \cup Breaks(node[r], p)
   /\ UNCHANGED ctl
 
 -----------------------------------------------------------------------------
@@ -214,14 +214,17 @@ Admit ==
   /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByAdmit(r, s)} : s \in Places(r, {"nothing"})} : r \in Admitting} :
        Becomes(t[1], t[2])
 
-\* The engine has ended the request, or says that it never ran; its record is stored.
+\* The engine has ended the request, or says that it never ran; its record is stored. What ends behind a
+\* poisoned gate changes nothing any more, and is left out.
+Served == {r \in Replica : Live(r) /\ Places(r, {"runs", "frozen"}) # {}}
+
 BySettle(r, s) ==
   LET t == GateSettle_step(node[r].gate, s)
   IN {[p EXCEPT !.lease[s] = Free] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
 
 Settle ==
-  /\ Holding({"runs", "frozen"}) # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Replica} :
+  /\ Served # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Served} :
        Becomes(t[1], t[2])
 
 \* Nobody knows what became of the request: it may well run on.
@@ -280,7 +283,7 @@ Thawed ==
 (* The device. *)
 
 \* Replicas whose device works although no request runs any more: the last pass.
-Ending == {r \in Replica : node[r].busy # {} /\ Places(r, {"runs"}) = {}}
+Ending == {r \in Replica : Live(r) /\ node[r].busy # {} /\ Places(r, {"runs"}) = {}}
 
 Rest ==
   /\ Ending # {}
@@ -476,20 +479,6 @@ Next ==
   \/ Rest \/ Quiesced \/ Installed \/ InstallFailed
   \/ Begin \/ Sealed \/ Drained \/ Proved \/ Declined \/ Record \/ Closed \/ Drop
   \/ Drive \/ Again \/ Raise \/ Settled
-
-\* The same actions in fewer alternatives: one of the checkers pays for each that it tries.
-Grouped ==
-  \/ msgs # {} /\ (Seal \/ Drain \/ Install \/ Reopen \/ Resume \/ Close)
-  \/ Deadline
-  \/ Admit
-  \/ Holding({"runs", "freezes", "frozen"}) # {} /\ (Settle \/ Orphan \/ GiveUp)
-  \/ Mode = "keep" /\ (Freeze \/ Frozen \/ Thawed)
-  \/ Rest
-  \/ Quiesced
-  \/ Loading # {} /\ (Installed \/ InstallFailed)
-  \/ ctl.sync.state = "IDLE" /\ (Begin \/ Again \/ Raise \/ Settled)
-  \/ ctl.sync.state # "IDLE" /\ (Sealed \/ Drained \/ Proved \/ Declined \/ Record \/ Closed \/ Drop)
-  \/ Drive
 
 Spec == Init /\ [][Next]_vars
 
