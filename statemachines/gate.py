@@ -279,7 +279,16 @@ class Gate(Machine):
         .emit(StartTimer(epoch=Seal.epoch, timer=0, window=Seal.window))
         .orelse(ignore)
     )
-    again = ignore.when(Seal.epoch == epoch).orelse(busy)
+    # Nothing reopens a gate without weights but an install: a later operation may begin it anew.
+    reseals_bare = choose(
+        go(SEALED)
+        .when(Seal.epoch > epoch, ~resident, ~is_lent)
+        .do(epoch.set(Seal.epoch), mode.set(Seal.mode), timer.set(0), window.set(Seal.window),
+            quiet.clear(), verified.clear(), target.clear(), digests.clear())
+        .emit(StartTimer(epoch=Seal.epoch, timer=0, window=Seal.window)),
+        ignore.when(Seal.epoch == epoch),
+        orelse=busy,
+    )  # fmt: skip
 
     escalating = (mode == Mode.WAIT) & (Escalate.mode != Mode.WAIT)
     escalates = stay().when(escalating).do(mode.set(Escalate.mode)).orelse(ignore)
@@ -382,7 +391,7 @@ class Gate(Machine):
         row(GiveUp,         gives_up,       gives_up,       gives_up,           gives_up,           gives_up,         ignore),
         row(Frozen,         thaws,          thaws_older,    suspends,           thaws_older,        thaws,            aborts_late),
         row(Thawed,         ignore,         ignore,         ignore,             ignore,             continues,        ignore),
-        row(Seal,           seals,          reseals,        again,              installing,         not_closed,       poisoned),
+        row(Seal,           seals,          reseals,        reseals_bare,       installing,         not_closed,       poisoned),
         row(Escalate,       ignore,         escalates,      escalates_draining, ignore,             ignore,           poisoned),
         row(Drain,          not_sealed,     drains,         ignore,             installing,         not_sealed,       poisoned),
         row(Quiesced,       ignore,         ignore,         quiets,             ignore,             ignore,           ignore),

@@ -24,7 +24,7 @@ from ...statemachines.replica import Replica
 from ...statemachines.sync import Sync
 from ..signals import Signal
 from ..tracelog import TraceLog
-from ..weights import ManifestStore
+from ..weights import ManifestError, ManifestStore
 from .member import Member, MemberError
 from .register import Register
 from .sync import INSTANCE, Operation, SyncActions, SyncSettings, nothing
@@ -76,6 +76,7 @@ class Controller:
         self.members: dict[str, Member] = {}
         self.operations: list[Operation] = []
         self._alone = asyncio.Lock()
+        self._group = asyncio.TaskGroup()
         self.changed = Signal()
         """Notified after every step of Sync and Replica."""
         self._actions = SyncActions(settings, register, manifests, self._member)
@@ -99,6 +100,7 @@ class Controller:
     async def __aenter__(self) -> Self:
         await self.syncs.__aenter__()
         await self.replicas.__aenter__()
+        await self._group.__aenter__()
         self.syncs.create(INSTANCE, term=self.term, minimum=self.settings.minimum)
         restore = Sync.Restore(epoch=self.register.epoch, published=self.register.published)
         self.syncs.step(INSTANCE, restore, cause=f"{self.term}.0")
@@ -108,7 +110,10 @@ class Controller:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self.replicas.__aexit__(kind, error, trace)
+            try:
+                await self._group.__aexit__(kind, error, trace)
+            finally:
+                await self.replicas.__aexit__(kind, error, trace)
         finally:
             await self.syncs.__aexit__(kind, error, trace)
             for member in self.members.values():
@@ -179,8 +184,11 @@ class Controller:
     async def probe(self, replica: str, incarnation: str) -> None:
         """Ask one incarnation how it is, again and again; ends when it is dead.
 
-        One that has fallen behind is brought to the published version.
+        One that has fallen behind is brought to the published version; one that said that it installs and is
+        silent for longer than its gate may stay closed is overdue.
         """
+        clock = asyncio.get_running_loop().time
+        heard = clock()
         while self.replicas.live(incarnation).state != "DEAD":
             await asyncio.sleep(PROBE_S)
             member = self.members.get(replica)
@@ -189,13 +197,16 @@ class Controller:
             try:
                 gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
             except CallError:
+                if clock() - heard > self.settings.window_ms / 1000:
+                    self.tell(incarnation, Replica.Overdue())
                 self.tell(incarnation, Replica.Missed())
                 continue
+            heard = clock()
             self.tell(incarnation, Replica.Answered(installing=gate.state == "INSTALLING"))
             if gate.state == "POISONED":
                 self.tell(incarnation, Replica.Poisoned(why="its gate is poisoned"))
             elif self.state_of(replica) == "SYNCING" and self.published is not None:
-                with contextlib.suppress(MemberError, CallError):
+                with contextlib.suppress(MemberError):
                     await self.catch_up(replica)
 
     # -- operations ------------------------------------------------------------------------------
@@ -204,9 +215,18 @@ class Controller:
         """Bring all live members to `version`, whose manifest and bytes are durable, and publish it.
 
         With `train` the members' devices are lent out while it runs. Returns the operation that
-        published. Raises SyncFailed.
+        published. Whoever stops waiting does not stop the operation. Raises SyncFailed; what `train` raised.
         """
         self.manifests.get(version)
+        operation = await asyncio.shield(self._group.create_task(self._operate(version, train)))
+        if operation.trouble is not None:
+            raise operation.trouble
+        if operation.outcome != "published":
+            reasons = "; ".join(f"{r}: {w}" for r, w in {**operation.dropped, **operation.declined}.items())
+            raise SyncFailed(f"version {version} was not published ({operation.outcome}) {reasons}".rstrip())
+        return operation
+
+    async def _operate(self, version: int, train: Callable[[], Awaitable[None]] | None) -> Operation:
         async with self._alone:
             members = [r for r in self.members if self.state_of(r) in ("SYNCING", "SERVING", "SUSPECT")]
             operation = Operation(
@@ -221,13 +241,10 @@ class Controller:
             outcome = self.syncs.step(INSTANCE, begin, cause=f"{self.term}.{operation.epoch}")
             if outcome.refused:
                 operation.end(f"refused: {outcome.text}")
-                raise SyncFailed(f"version {version}: {outcome.text}")
+                return operation
             await operation.done.wait()
             for replica in members:
                 self._conclude(replica, operation)
-        if operation.outcome != "published":
-            reasons = "; ".join(f"{r}: {w}" for r, w in {**operation.dropped, **operation.declined}.items())
-            raise SyncFailed(f"version {version} was not published ({operation.outcome}): {reasons}")
         return operation
 
     def _conclude(self, replica: str, operation: Operation) -> None:
@@ -246,12 +263,16 @@ class Controller:
             member, version = self._member(replica), self.published
             if version is None:
                 return
-            gate, epoch = (await member.gate.get()).snapshot, self.register.next_epoch()
+            try:
+                digests = self.manifests.get(version).rank_digests
+                gate, epoch = (await member.gate.get()).snapshot, self.register.next_epoch()
+            except (CallError, OSError, ManifestError) as error:
+                raise MemberError(f"{member.incarnation} cannot catch up to {version}: {error}") from error
             if self._log:
                 self._log.fact("Sync", INSTANCE, "catch_up", replica=replica, epoch=epoch, version=version)
             await member.converge(
-                version, epoch, self.manifests.get(version).rank_digests(sorted(gate.ranks)),
-                mode=self.settings.mode, window_ms=self.settings.window_ms, within=self.settings.deadline,
+                version, epoch, digests(sorted(gate.ranks)), mode=self.settings.mode,
+                window_ms=self.settings.window_ms, within=self.settings.deadline,
                 is_durable=lambda v: v in self.manifests.versions(),
             )  # fmt: skip
             self.tell(member.incarnation, Replica.Synced(version=version))

@@ -55,7 +55,8 @@ async def nothing() -> None:
 class Operation:
     """What is told of one operation; `marks` in seconds since its begin.
 
-    `train` runs while the devices are lent; `allowed` is the deadline in seconds, begun anew by `extend`.
+    `train` runs while the devices are lent, `trouble` is what it raised; `allowed` is the deadline in
+    seconds, begun anew by `extend`.
     """
 
     epoch: int
@@ -68,6 +69,7 @@ class Operation:
     declined: dict[str, str] = field(default_factory=dict)
     train: Callable[[], Awaitable[None]] = nothing
     outcome: str = ""
+    trouble: Exception | None = None
     until: float = 0.0
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -129,7 +131,11 @@ class SyncActions:
         self.operation.mark("lent")
         async with asyncio.TaskGroup() as group:
             renewing = group.create_task(self._renew(epoch, frozenset(lent)))
-            await self.operation.train()
+            try:
+                await self.operation.train()
+            except Exception as error:
+                # The devices go back whatever became of the training; the caller of the sync is told.
+                self.operation.trouble = error
             renewing.cancel()
         self.operation.extend()
 

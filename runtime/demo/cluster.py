@@ -95,10 +95,15 @@ class Cluster:
     workers: dict[str, Worker] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
     told: int = 0
+    is_ending: bool = False
+    """Set once, when the run ends: nothing is started any more."""
     ended: dict[str, str] = field(default_factory=dict)
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Something that goes on beside the run, until it ends or the run does; its failure ends the run."""
+        if self.is_ending:
+            work.close()
+            return
         self.tasks = [t for t in self.tasks if not t.done()]
         self.tasks.append(self.group.create_task(work))
 
@@ -164,18 +169,22 @@ class Cluster:
         for incident in self.incidents:
             if incident.incarnation == incarnation:
                 incident.sessions_lost = tuple(lost)
-        replica = self.workers[incarnation].name
-        lives = sum(w.name == replica for w in self.workers.values())
-        if lives > REPLACEMENTS:
-            said = self.workers[incarnation].said_last()
-            raise ClusterError(f"{replica} has died {lives} times; the log of {incarnation} ends:\n{said}")
+        await self._replace(self.workers[incarnation].name)
+
+    async def _replace(self, replica: str) -> None:
+        """Start the next life of a replica. Raises ClusterError when too many have ended."""
+        lives = [w for w in self.launcher.workers if w.name == replica]
+        if len(lives) > REPLACEMENTS:
+            said = lives[-1].said_last()
+            raise ClusterError(f"{replica} has died {len(lives)} times; its last log ends:\n{said}")
         self.spawn(self._try_again(replica))
 
     async def _try_again(self, replica: str) -> None:
         try:
             await self.start_replica(replica)
         except LaunchError as error:
-            raise ClusterError(f"{replica} could not be replaced: {error}") from error
+            self.incidents.append(Incident(f"{replica}, starting", str(error)))
+            await self._replace(replica)
 
     async def evacuate(self, incarnation: str) -> None:
         """Sessions end by themselves; the table says when the last has gone."""
@@ -208,6 +217,7 @@ async def cluster(
                         made = Cluster(layout, launcher, controller, router, log, rollout, group)
                         held.append(made)
                         yield made
+                        made.is_ending = True
                         for task in made.tasks:
                             task.cancel()
                 await launcher.stop_all()

@@ -9,6 +9,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -69,7 +70,9 @@ async def run(
     Raises FileExistsError, and ExceptionGroup when the run cannot go on.
     """
     await asyncio.to_thread(folder.mkdir, parents=True)
-    layout = Layout(folder, folder.name)
+    # The name also stands in shared memory, where runs of other folders live: letters, and never the same twice.
+    named = "".join(c if c.isalnum() and c.isascii() else "-" for c in folder.name).strip("-")
+    layout = Layout(folder, f"{named or 'run'}-{secrets.token_hex(3)}")
     layout.make()
     record = Record()
     sizes = config.task

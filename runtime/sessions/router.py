@@ -21,7 +21,7 @@ from typing import Any, Self
 import grpc
 from grpc import aio
 
-from ...protocol.client import CallError, dial
+from ...protocol.client import CallError, Rejected, dial
 from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE
 from ...protocol.generated.lease_service import LeaseClient
@@ -37,8 +37,10 @@ from ..tracelog import TraceLog
 from .sampling import Sampling
 
 FINISH = rollout_pb2.FinishReason
-ASK_AGAIN_S = 0.2
-"""Pause between two questions about a lease whose stream broke."""
+ASK_AGAIN_S, CALL_S = 0.2, 2.0
+"""Pause between two questions about a lease whose stream broke, and how long an answer may take."""
+ENDS_S = 700.0
+"""A replica ends every lease within its own bounds (settled, or given up and poisoned); this is longer."""
 
 
 class SessionClosed(Exception):
@@ -73,6 +75,15 @@ class Turn:
     reason: str = ""
 
 
+@dataclass(slots=True)
+class _Call:
+    """A request of a turn. `sent_to` is the replica that may hold it; None before it, and once its end is known."""
+
+    session: str
+    lease: str
+    sent_to: Member | None = None
+
+
 class SessionActions:
     """What the Session machine asks for. The router settles what was not sent when its call ends."""
 
@@ -80,7 +91,7 @@ class SessionActions:
         self._traces = traces
 
     async def settle_not_sent(self, instance: str, leases: frozenset[str]) -> None:
-        """The call that asked for the lease ends it, as refused, when it sees the session's state."""
+        """Nothing: the turn that holds the lease sees the session's state, and ends it itself."""
 
     async def free_trace(self, instance: str) -> None:
         self._traces.pop(instance, None)
@@ -111,16 +122,21 @@ class Router:
         self._channels: dict[str, aio.Channel] = {}
         self._bound: Counter[str] = Counter()
         self._numbers: dict[str, itertools.count[int]] = {}
+        self._endings = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
         await self.sessions.__aenter__()
+        await self._endings.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self.sessions.__aexit__(kind, error, trace)
+            try:
+                await self._endings.__aexit__(kind, error, trace)
+            finally:
+                await self.sessions.__aexit__(kind, error, trace)
         finally:
             for channel in self._channels.values():
                 await channel.close()
@@ -173,27 +189,34 @@ class Router:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._call
         while True:
-            lease = f"{session}.{next(self._numbers[session])}"
-            begun = self.sessions.step(session, Session.BeginTurn(lease=lease), cause=lease)
+            call = _Call(session, f"{session}.{next(self._numbers[session])}")
+            begun = self.sessions.step(session, Session.BeginTurn(lease=call.lease), cause=call.lease)
             if begun.refused:
                 raise SessionClosed(session, begun)
             try:
-                turn = await self._generate(session, lease, prompt_ids, sampling, seed, until - loop.time())
+                turn = await self._generate(call, prompt_ids, sampling, seed, until - loop.time())
                 self.traces[session].append(turn)
                 return turn
             except TurnRefused as refusal:
                 if not refusal.retry or loop.time() >= until:
                     raise
             finally:
-                self.sessions.step(session, Session.EndTurn(lease=lease), cause=lease)
+                if call.sent_to is None:
+                    self._end_turn(call)
+                else:
+                    # Whoever stops waiting does not end the turn: the lease's end does.
+                    self._endings.create_task(self._end_when_known(call, call.sent_to))
             await asyncio.sleep(ASK_AGAIN_S)
 
     async def _generate(
-        self, session: str, lease: str, prompt_ids: list[int], sampling: Sampling, seed: int, within: float
+        self, call: _Call, prompt_ids: list[int], sampling: Sampling, seed: int, within: float
     ) -> Turn:
+        session, lease = call.session, call.lease
         live = self.sessions.live(session)
         binding = live.state == "BINDING"
         member = await self._choose(session) if binding else self._bound_member(session, live)
+        if binding and not (live.state == "BINDING" and lease in live.leases):
+            raise TurnLost(f"session {session} was {live.state.lower()} while it waited to be bound")
         request = rollout_pb2.GenerateRequest(
             request_id=lease, session=session, incarnation=member.incarnation, prompt_token_ids=prompt_ids, hold=within,
             sampling=rollout_pb2.SamplingParams(
@@ -207,13 +230,13 @@ class Router:
             if self._controller.published is not None:
                 request.version = self._controller.published
             self._bound[member.incarnation] += 1
+        call.sent_to = member
         try:
             async for chunk in self._stream(member, request, within):
-                if chunk.lease:
-                    if binding:
-                        bound = Session.Bound(replica=member.replica, incarnation=chunk.incarnation)
-                        self.sessions.step(session, bound, cause=lease)
+                if chunk.lease and binding:
+                    await self._bind(session, lease, member)
                 elif chunk.finish_reason:
+                    call.sent_to = None
                     return self._ended(session, turn, chunk)
                 else:
                     turn.ids.extend(chunk.token_ids)
@@ -222,14 +245,32 @@ class Router:
         except aio.AioRpcError as error:
             found = detail(error, GATE.reply)
             if found is not None:
+                call.sent_to = None
                 raise TurnRefused(session, found, error.details() or found.reason) from error
-            await self._until_known(member, lease)
             raise TurnLost(f"session {session}, lease {lease}: the stream broke ({error.code().name})") from error
         finally:
-            if binding and live.state == "BINDING":
+            if binding and live.incarnation != member.incarnation:
                 self._bound[member.incarnation] -= 1
-        await self._until_known(member, lease)
         raise TurnLost(f"session {session}, lease {lease}: the stream ended without an end")
+
+    async def _bind(self, session: str, lease: str, member: Member) -> None:
+        """The replica has admitted the session's first lease. Raises TurnLost if it no longer waits for that."""
+        bound = Session.Bound(replica=member.replica, incarnation=member.incarnation)
+        outcome = await self.sessions.apply(session, bound, durable=True, cause=lease)
+        if outcome.kind != "go":
+            raise TurnLost(f"session {session} no longer waits to be bound")
+        if not self._controller.is_alive(member.incarnation):
+            # Its end was told before the session could hear of it.
+            self.sessions.step(session, Session.Lose(incarnation=member.incarnation), cause=member.incarnation)
+
+    def _end_turn(self, call: _Call) -> None:
+        self.sessions.step(call.session, Session.EndTurn(lease=call.lease), cause=call.lease)
+        self._forget(call.session)
+
+    async def _end_when_known(self, call: _Call, member: Member) -> None:
+        """End the turn once its lease has settled or is lost; a lease without an end keeps it open."""
+        if await self._is_over(member, call.lease):
+            self._end_turn(call)
 
     def _ended(self, session: str, turn: Turn, chunk: rollout_pb2.GenerateChunk) -> Turn:
         turn.reason = FINISH.Name(chunk.finish_reason).removeprefix("FINISH_REASON_").lower()
@@ -242,10 +283,8 @@ class Router:
     async def _stream(
         self, member: Member, request: rollout_pb2.GenerateRequest, within: float
     ) -> AsyncIterator[rollout_pb2.GenerateChunk]:
-        channel = self._channels.get(member.incarnation)
-        if channel is None:
-            channel = self._channels[member.incarnation] = dial(member.data)
-        call = rollout_pb2_grpc.RolloutStub(channel).Generate(request, timeout=max(0.1, within))
+        stub = rollout_pb2_grpc.RolloutStub(self._channel(member.data))
+        call = stub.Generate(request, timeout=max(0.1, within))
         try:
             async for chunk in call:
                 yield chunk
@@ -272,24 +311,39 @@ class Router:
             raise TurnLost(f"session {session} is bound to {live.incarnation}, which has ended")
         return member
 
-    async def _until_known(self, member: Member, lease: str) -> None:
-        """Return once the lease has settled or is lost; its replica's end ends it too."""
-        channel = dial(member.control)
+    async def _is_over(self, member: Member, lease: str) -> bool:
+        """Abort the lease, and wait until it has settled or is lost; its replica's end ends it too.
+
+        False if that is not known after `ENDS_S`.
+        """
+        client = LeaseClient(self._channel(member.control), lease, incarnation=member.incarnation, deadline=CALL_S)
+        data = rollout_pb2_grpc.RolloutStub(self._channel(member.data))
+        aborted = False
         try:
-            client = LeaseClient(channel, lease, incarnation=member.incarnation, deadline=ASK_AGAIN_S)
-            async with asyncio.timeout(self._call):
+            async with asyncio.timeout(ENDS_S):
                 while self._controller.is_alive(member.incarnation):
                     try:
+                        # Remembered by the replica, so that a request still on its way is refused.
+                        if not aborted:
+                            await data.Abort(rollout_pb2.AbortRequest(request_id=lease), timeout=CALL_S)
+                            aborted = True
                         if (await client.get()).snapshot.state in ("SETTLED", "LOST"):
-                            return
-                    except CallError as error:
-                        if getattr(error, "code", None) is grpc.StatusCode.NOT_FOUND:
-                            return
+                            return True
+                    except Rejected as error:
+                        if error.code is grpc.StatusCode.NOT_FOUND:
+                            return True
+                    except (CallError, aio.AioRpcError):
+                        pass
                     await asyncio.sleep(ASK_AGAIN_S)
         except TimeoutError:
-            return
-        finally:
-            await channel.close()
+            return False
+        return True
+
+    def _channel(self, target: str) -> aio.Channel:
+        channel = self._channels.get(target)
+        if channel is None:
+            channel = self._channels[target] = dial(target)
+        return channel
 
     async def _durably(self, session: str, event: Any) -> None:
         outcome = await self.sessions.apply(session, event, durable=True, cause=session)
@@ -298,8 +352,7 @@ class Router:
 
     def _forget(self, session: str) -> None:
         """A retired session stays known by its id only."""
-        live = self.sessions.live(session)
-        if live.state == "RETIRED":
+        if session in self.sessions and (live := self.sessions.live(session)).state == "RETIRED":
             if live.incarnation is not None:
                 self._bound[live.incarnation] -= 1
             self.sessions.drop(session)

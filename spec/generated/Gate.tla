@@ -579,22 +579,47 @@ GateSealResealsIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_win
     /\ gSeal_epoch >= gSeal.epoch
     /\ gSeal.epoch >= gSeal_epoch
 
-\* again_ignore: ignored
-GateSealAgainIgnore_states == {"DRAINING"}
-GateSealAgainIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
+\* reseals_bare: goes to SEALED
+GateSealResealsBare_states == {"DRAINING"}
+GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
+    /\ gSeal.state = "DRAINING"
+    /\ gSeal_term >= gSeal.term
+    /\ gSeal.term >= gSeal_term
+    /\ gSeal_epoch >= gSeal.epoch
+    /\ gSeal.epoch < gSeal_epoch
+    /\ ~gSeal.resident
+    /\ gSeal.lent = <<>>
+GateSealResealsBare_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
+    [gSeal EXCEPT
+        !.state = "SEALED",
+        !.epoch = gSeal_epoch,
+        !.mode = gSeal_mode,
+        !.timer = 0,
+        !.window = gSeal_window,
+        !.quiet = {},
+        !.verified = {},
+        !.target = <<>>,
+        !.digests = [nokey \in {} |-> 0]]
+GateSealResealsBare_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
+    <<[out |-> "StartTimer", epoch |-> gSeal_epoch, timer |-> 0, window |-> gSeal_window]>>
+
+\* reseals_bare_ignore: ignored
+GateSealResealsBareIgnore_states == {"DRAINING"}
+GateSealResealsBareIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     /\ gSeal.state = "DRAINING"
     /\ gSeal_term >= gSeal.term
     /\ gSeal.term >= gSeal_term
     /\ gSeal_epoch >= gSeal.epoch
     /\ gSeal_epoch = gSeal.epoch
 
-\* again_busy: refused busy, may be tried again
-GateSealAgainBusy_states == {"DRAINING"}
-GateSealAgainBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
+\* reseals_bare_busy: refused busy, may be tried again
+GateSealResealsBareBusy_states == {"DRAINING"}
+GateSealResealsBareBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     /\ gSeal.state = "DRAINING"
     /\ gSeal_term >= gSeal.term
     /\ gSeal.term >= gSeal_term
     /\ gSeal_epoch >= gSeal.epoch
+    /\ ~((gSeal.epoch < gSeal_epoch) /\ (~gSeal.resident) /\ (gSeal.lent = <<>>))
     /\ gSeal_epoch # gSeal.epoch
 
 \* installing: refused installing, may be tried again
@@ -622,17 +647,20 @@ GateSealPoisoned_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) 
     /\ gSeal_epoch >= gSeal.epoch
 
 \* the event as a whole
-GateSeal_states == {"SEALED", "OPEN"}
+GateSeal_states == {"SEALED", "DRAINING", "OPEN"}
 GateSeal_acts(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     \/ GateSealSeals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealReseals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
+    \/ GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
 GateSeal_step(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     CASE GateSealSeals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> <<GateSealSeals_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window), GateSealSeals_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)>>
       [] GateSealReseals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> <<GateSealReseals_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window), GateSealReseals_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)>>
+      [] GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> <<GateSealResealsBare_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window), GateSealResealsBare_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)>>
       [] OTHER -> <<>>
 GateSeal(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     CASE GateSealSeals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealSeals_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
       [] GateSealReseals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealReseals_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
+      [] GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealResealsBare_next(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
       [] OTHER -> gSeal
 GateSeal_rule(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     CASE GateSealControlStaleTerm_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "control_stale_term"
@@ -642,20 +670,22 @@ GateSeal_rule(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
       [] GateSealSealsIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "seals_ignore"
       [] GateSealReseals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "reseals"
       [] GateSealResealsIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "reseals_ignore"
-      [] GateSealAgainIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "again_ignore"
-      [] GateSealAgainBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "again_busy"
+      [] GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "reseals_bare"
+      [] GateSealResealsBareIgnore_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "reseals_bare_ignore"
+      [] GateSealResealsBareBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "reseals_bare_busy"
       [] GateSealInstalling_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "installing"
       [] GateSealNotClosed_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "not_closed"
       [] GateSealPoisoned_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> "poisoned"
 GateSeal_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     CASE GateSealSeals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealSeals_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
       [] GateSealReseals_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealReseals_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
+      [] GateSealResealsBare_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) -> GateSealResealsBare_out(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
       [] OTHER -> <<>>
 GateSeal_refused(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window) ==
     \/ GateSealControlStaleTerm_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealControlUnclaimed_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealControlStaleEpoch_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
-    \/ GateSealAgainBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
+    \/ GateSealResealsBareBusy_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealInstalling_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealNotClosed_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)
     \/ GateSealPoisoned_when(gSeal, gSeal_term, gSeal_epoch, gSeal_mode, gSeal_window)

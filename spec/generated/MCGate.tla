@@ -252,16 +252,26 @@ GateSealResealsIgnore ==
         /\ GateSealResealsIgnore_when(m, a_term, a_epoch, 0, 0)
         /\ UNCHANGED m
 
-GateSealAgainIgnore ==
-    /\ m.state \in GateSealAgainIgnore_states
+GateSealResealsBare ==
+    /\ m.state \in GateSealResealsBare_states
+    /\ \E a_term \in 0..1, a_epoch \in 0..1, a_mode \in {"wait", "abort", "keep"}, a_window \in 0..0 :
+        /\ GateSealResealsBare_when(m, a_term, a_epoch, a_mode, a_window)
+        /\ m' = GateSealResealsBare_next(m, a_term, a_epoch, a_mode, a_window)
+        /\ m'.epoch <= 1
+        /\ m'.timer <= 0
+        /\ m'.window <= 0
+        /\ (m'.target # <<>> => m'.target[1] <= 1)
+
+GateSealResealsBareIgnore ==
+    /\ m.state \in GateSealResealsBareIgnore_states
     /\ \E a_term \in 0..1, a_epoch \in 0..1 :
-        /\ GateSealAgainIgnore_when(m, a_term, a_epoch, 0, 0)
+        /\ GateSealResealsBareIgnore_when(m, a_term, a_epoch, 0, 0)
         /\ UNCHANGED m
 
-GateSealAgainBusy ==
-    /\ m.state \in GateSealAgainBusy_states
+GateSealResealsBareBusy ==
+    /\ m.state \in GateSealResealsBareBusy_states
     /\ \E a_term \in 0..1, a_epoch \in 0..1 :
-        /\ GateSealAgainBusy_when(m, a_term, a_epoch, 0, 0)
+        /\ GateSealResealsBareBusy_when(m, a_term, a_epoch, 0, 0)
         /\ UNCHANGED m
 
 GateSealInstalling ==
@@ -1039,6 +1049,7 @@ Changes ==
     \/ GateThawedContinues
     \/ GateSealSeals
     \/ GateSealReseals
+    \/ GateSealResealsBare
     \/ GateEscalateEscalates
     \/ GateEscalateEscalatesDraining
     \/ GateDrainDrains
@@ -1093,8 +1104,8 @@ Next ==
     \/ GateSealControlStaleEpoch
     \/ GateSealSealsIgnore
     \/ GateSealResealsIgnore
-    \/ GateSealAgainIgnore
-    \/ GateSealAgainBusy
+    \/ GateSealResealsBareIgnore
+    \/ GateSealResealsBareBusy
     \/ GateSealInstalling
     \/ GateSealNotClosed
     \/ GateSealPoisoned
@@ -1200,20 +1211,20 @@ Spec == Init /\ [][Next]_m
 
 TypeOK ==
     /\ m.state \in GateStates
-    /\ (\A bound38 \in m.ranks : bound38 \in Rank)
+    /\ (\A bound41 \in m.ranks : bound41 \in Rank)
     /\ m.term \in Nat
     /\ m.epoch \in Nat
     /\ (m.version # <<>> => m.version[1] \in Nat)
     /\ (m.target # <<>> => m.target[1] \in Nat)
-    /\ (\A bound39 \in DOMAIN m.digests : bound39 \in Rank /\ m.digests[bound39] \in Digest)
+    /\ (\A bound42 \in DOMAIN m.digests : bound42 \in Rank /\ m.digests[bound42] \in Digest)
     /\ m.mode \in {"wait", "abort", "keep"}
     /\ m.timer \in Nat
     /\ m.window \in Nat
-    /\ (\A bound40 \in m.active : bound40 \in LeaseId)
-    /\ (\A bound41 \in m.suspended : bound41 \in LeaseId)
-    /\ (\A bound42 \in m.orphaned : bound42 \in LeaseId)
-    /\ (\A bound43 \in m.quiet : bound43 \in Rank)
-    /\ (\A bound44 \in m.verified : bound44 \in Rank)
+    /\ (\A bound43 \in m.active : bound43 \in LeaseId)
+    /\ (\A bound44 \in m.suspended : bound44 \in LeaseId)
+    /\ (\A bound45 \in m.orphaned : bound45 \in LeaseId)
+    /\ (\A bound46 \in m.quiet : bound46 \in Rank)
+    /\ (\A bound47 \in m.verified : bound47 \in Rank)
     /\ m.resident \in BOOLEAN
     /\ (m.lent # <<>> => m.lent[1] \in OperationId)
 

@@ -15,6 +15,7 @@ from scripted_replica import ScriptedReplica
 
 from sluicegate.runtime.controller.controller import Controller, ReplicaActions, SyncFailed
 from sluicegate.runtime.controller.converge import Next, converge
+from sluicegate.runtime.controller.member import MemberError
 from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.sync import INSTANCE, SyncSettings
 from sluicegate.runtime.tracelog import TraceLog
@@ -265,3 +266,82 @@ def test_converge_leads_every_reachable_gate_to_open_at_the_target() -> None:
             gate, outcome = Gate.step(gate, event)
             assert not outcome.refused, (trail, outcome)
         assert (gate.state, gate.version) == ("OPEN", 1), trail
+
+
+async def test_a_first_sync_that_failed_while_draining_leaves_no_gate_stuck(cohort: Cohort, tmp_path: Path) -> None:
+    with Register(tmp_path / "r.db") as register:
+        async with cohort.controller(register, minimum=2, deadline=1.0) as controller:
+            await join_all(cohort, controller)
+            cohort.publish(0)
+            for replica in cohort.replicas.values():
+                replica.silent = True
+            with pytest.raises(SyncFailed):
+                await controller.sync(0)
+            assert {r.gate.state for r in cohort.replicas.values()} == {"DRAINING"}
+            for replica in cohort.replicas.values():
+                replica.silent = False
+            cohort.publish(1)
+            await controller.sync(1)
+            assert {(r.gate.state, r.gate.version) for r in cohort.replicas.values()} == {("OPEN", 1)}
+
+
+async def test_who_stops_waiting_for_a_sync_does_not_disturb_it_or_the_next_one(cohort: Cohort, tmp_path: Path) -> None:
+    with Register(tmp_path / "r.db") as register:
+        async with cohort.controller(register) as controller:
+            await join_all(cohort, controller)
+            cohort.publish(0)
+            await controller.sync(0)
+            cohort.publish(1)
+            waiting = asyncio.create_task(controller.sync(1))
+            await controller.changed.until(lambda: not controller.is_idle, 3)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert await controller.changed.until(lambda: controller.published == 1, 3)
+            cohort.publish(2)
+            await controller.sync(2)
+            assert [o.outcome for o in controller.operations] == ["published"] * 3
+            assert {(r.gate.state, r.gate.version) for r in cohort.replicas.values()} == {("OPEN", 2)}
+            assert len(controller.serving()) == 2
+
+
+async def test_a_replica_that_ends_while_it_catches_up_is_that_members_error(cohort: Cohort, tmp_path: Path) -> None:
+    with Register(tmp_path / "r.db") as register:
+        async with cohort.controller(register, call=0.5) as controller:
+            await join_all(cohort, controller)
+            cohort.publish(0)
+            await controller.sync(0)
+            async with ScriptedReplica("c", "c.1") as late:
+                controller.replicas.create("c.1", patience=5)
+                await controller.claim("c", "c.1", late.target, "none")
+            with pytest.raises(MemberError):
+                await controller.catch_up("c")
+
+
+async def test_a_device_goes_back_whatever_becomes_of_the_training(cohort: Cohort, tmp_path: Path) -> None:
+    async def train() -> None:
+        assert {r.gate.state for r in cohort.replicas.values()} == {"DRAINING"}
+        assert all(r.gate.lent for r in cohort.replicas.values())
+        raise RuntimeError("out of memory")
+
+    with Register(tmp_path / "r.db") as register:
+        async with cohort.controller(register) as controller:
+            await join_all(cohort, controller)
+            cohort.publish(0)
+            await controller.sync(0)
+            with pytest.raises(RuntimeError, match="out of memory"):
+                await controller.sync(0, train=train)
+            assert {(r.gate.state, r.gate.version) for r in cohort.replicas.values()} == {("OPEN", 0)}
+
+
+async def test_a_replica_silent_for_longer_than_its_gate_may_be_closed_is_dead_although_it_installs(
+    cohort: Cohort, tmp_path: Path
+) -> None:
+    with Register(tmp_path / "r.db") as register:
+        async with cohort.controller(register, deadline=0.6, takeover=0.2, call=0.3) as controller:
+            await join_all(cohort, controller)
+            controller.tell("a.1", Replica.Synced(version=0))
+            controller.tell("a.1", Replica.Answered(installing=True))
+            await cohort.replicas["a"].server.__aexit__(None, None, None)
+            await asyncio.wait_for(controller.probe("a", "a.1"), 60)
+            assert controller.state_of("a") == "DEAD"

@@ -65,6 +65,7 @@ ROWS: list[tuple[Any, dict[str, Any], str]] = [
     (Gate.Thawed(lease="l", epoch=4), SUSPENDED,                           "ignore       ignore        ignore         ignore          ignore        ignore"),
 
     (Gate.Seal(term=3, epoch=6, mode=Mode.WAIT, window=9), {},             "SEALED       stay          busy?          installing?     not_closed?   poisoned!"),
+    (Gate.Seal(term=3, epoch=6, mode=Mode.WAIT, window=9), {"resident": False}, "SEALED  stay          SEALED         installing?     not_closed?   poisoned!"),
     (Gate.Seal(term=3, epoch=5, mode=Mode.WAIT, window=9), {},             "ignore       ignore        ignore         installing?     not_closed?   poisoned!"),
 
     (Gate.Escalate(**NOW, mode=Mode.ABORT), {},                            "ignore       stay          stay           ignore          ignore        poisoned!"),
@@ -132,6 +133,7 @@ ROWS: list[tuple[Any, dict[str, Any], str]] = [
     (Gate.Deadline(epoch=5, timer=2), {"verified": RANKS},                 "ignore       REOPENED      REOPENED       REOPENED        ignore        ignore"),
     (Gate.Deadline(epoch=5, timer=2), SUSPENDED,                           "ignore       REOPENED      REOPENED       POISONED        stay          ignore"),
     (Gate.Deadline(epoch=5, timer=1), SUSPENDED,                           "ignore       ignore        ignore         ignore          ignore        ignore"),
+    (Gate.Deadline(epoch=5, timer=3), SUSPENDED,                           "ignore       ignore        ignore         ignore          ignore        ignore"),
     (Gate.Deadline(epoch=4, timer=2), SUSPENDED,                           "ignore       ignore        ignore         ignore          ignore        ignore"),
 
     (Gate.Poison(term=3, why=""), {},                                      "POISONED     POISONED      POISONED       POISONED        POISONED      ignore"),
