@@ -95,9 +95,13 @@ class DemoConfig:
 def read_demo_config(path: Path) -> DemoConfig:
     """The config in a YAML file. Raises ConfigError, which names the file and the key."""
     try:
-        data = yaml.safe_load(path.read_text()) or {}
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}): give the path of a YAML file") from error
-    except yaml.YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text: give the path of a YAML file") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is nested too deeply: docs/demo.md lists the keys") from error
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not YAML: {error}") from error
     return from_mapping(DemoConfig, data, str(path))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ._machines import UnknownName, load_machine
 
 if TYPE_CHECKING:
     from ..spec.judge import Row
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     except DeclarationError as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 1
-    except _Unknown as error:
+    except UnknownName as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
     try:
@@ -44,39 +44,12 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-class _Unknown(Exception):
-    """Something was named that is not there."""
-
-
 def _own(names: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
     from ..spec.judge import judge_machine
 
     for name in names:
-        machine = _load(name)
+        machine = load_machine(name)
         yield machine.__name__, lambda machine=machine: judge_machine(machine)
-
-
-def _load(name: str) -> Any:
-    from ..statemachines import DeclarationError, Machine
-
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        raise _Unknown(f"{name}: write MODULE:CLASS, as in mypkg.orders:Order")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except DeclarationError:
-        raise
-    except ModuleNotFoundError as error:
-        raise _Unknown(f"{name}: there is no module {error.name}; run from the folder that holds it") from error
-    except AttributeError as error:
-        raise _Unknown(f"{name}: {error}") from error
-    except Exception as error:
-        raise _Unknown(f"{name}: {module} cannot be imported: {type(error).__name__}: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Machine)):
-        raise _Unknown(f"{name}: is no Machine")
-    return found
 
 
 def _project(wanted: list[str], checker: str | None) -> Iterator[tuple[str, Callable[[], Row]]]:
@@ -86,7 +59,7 @@ def _project(wanted: list[str], checker: str | None) -> Iterator[tuple[str, Call
 
     known = [m.__name__ for m in MACHINES] + [m.name for m in MODELS]
     if unknown := [name for name in wanted if name not in known]:
-        raise _Unknown(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
+        raise UnknownName(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
     for machine in MACHINES:
         if not wanted or machine.__name__ in wanted:
             yield machine.__name__, lambda machine=machine: judge_machine(machine)

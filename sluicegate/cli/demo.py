@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 import time
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..runtime.demo.report import Report
 
 HELP = "train a small model from nothing: weights are swapped under live agent sessions, and the run is judged"
 EXAMPLE = "sluicegate demo --updates 30 --seed 1"
@@ -38,12 +44,21 @@ def run(args: argparse.Namespace) -> int:
     except ConfigError as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
-    if folder.exists():
+    try:
+        # Only to learn whether it can be made: the run makes it.
+        folder.mkdir(parents=True)
+        folder.rmdir()
+    except FileExistsError:
         print(f"sluicegate: {folder} exists: a run has a folder of its own, give another --out", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"sluicegate: {folder} cannot be made ({error.strerror}): give another --out", file=sys.stderr)
         return 2
     try:
         with Terminal() as screen:
-            report = asyncio.run(run_demo(config, folder.resolve(), screen))
+            report = asyncio.run(_until_told(run_demo(config, folder.resolve(), screen)))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     except ExceptionGroup as group:
         print(f"sluicegate: the run in {folder} could not go on:", file=sys.stderr)
         for error in _leaves(group):
@@ -51,6 +66,15 @@ def run(args: argparse.Namespace) -> int:
         return 1
     screen.report(report, str(folder / "report.md"))
     return report.status()
+
+
+async def _until_told(work: Coroutine[Any, Any, Report]) -> Report:
+    """What `work` returns; a SIGTERM cancels it, as Ctrl-C does, so that what it started ends with it."""
+    task = asyncio.current_task()
+    assert task is not None
+    # A second one must not cut the clean-up short.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task.cancelling() or task.cancel())
+    return await work
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

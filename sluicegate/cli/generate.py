@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
+
+from ._machines import UnknownName, load_machine
 
 HELP = "write TLA+ modules, proto files, stubs and services from the machines; --check finds drift"
 EXAMPLE = "sluicegate generate --check"
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..generation import GenerationError, house, own
+    from ..statemachines.problems import DeclarationError
 
     if bool(args.machines) != bool(args.out):
         print(
@@ -32,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 2
     try:
-        made = own([_machine(name) for name in args.machines], args.out) if args.machines else house()
+        made = own([load_machine(name) for name in args.machines], args.out) if args.machines else house()
         if args.check:
             found = made.drift()
             for line in found:
@@ -44,6 +46,12 @@ def run(args: argparse.Namespace) -> int:
             )
             return 1 if found else 0
         changed = made.write()
+    except UnknownName as error:
+        print(f"sluicegate: {error}", file=sys.stderr)
+        return 2
+    except DeclarationError as error:
+        print(f"sluicegate: {error}", file=sys.stderr)
+        return 1
     except GenerationError as error:
         print(f"sluicegate generate: {error}", file=sys.stderr)
         return 1
@@ -51,19 +59,3 @@ def run(args: argparse.Namespace) -> int:
         print(path)
     print(f"{len(made.texts)} files, {len(changed)} changed")
     return 0
-
-
-def _machine(name: str) -> type:
-    from ..generation import GenerationError
-
-    module, _, attribute = name.partition(":")
-    sys.path.insert(0, "")
-    try:
-        machine = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise GenerationError(f"{name}: cannot be imported ({error}): write MODULE:CLASS") from error
-    finally:
-        sys.path.remove("")
-    if not hasattr(machine, "ir"):
-        raise GenerationError(f"{name}: is not a machine: derive it from sluicegate.Machine")
-    return machine

@@ -145,9 +145,13 @@ def read(path: Path, machines: Sequence[Any]) -> Trace:
     """The tracks of a merged trace.
 
     Raises TraceError: the file is missing, cut short, not of this format or version, of other tables,
-    or a line is not what its kind must be.
+    of no process, or a line is not what its kind must be.
     """
-    return _Reader(path, machines).read()
+    reader = _Reader(path, machines)
+    try:
+        return reader.read()
+    except RecursionError as error:
+        raise reader.fail("is nested too deeply", "no line of a trace is: merge the logs of the run again") from error
 
 
 class _Reader:
@@ -242,7 +246,8 @@ class _Reader:
                 raise self.fail(f"was made with another table of {name} (fingerprint {mark}, here "
                                 f"{fingerprint(self.machines[name].ir)})",
                                 "judge it with the version that wrote it")  # fmt: skip
-        self.machines = {name: self.machines[name] for name in members["machines"]}
+        if missing := ", ".join(name for name in self.machines if name not in members["machines"]):
+            raise self.fail(f"was made without the machines {missing}", "judge it with the version that wrote it")
         self.trace.run = members["run"]
         self.trace.lines = members["lines"] + 1
         return members["lines"]
@@ -261,12 +266,14 @@ class _Reader:
         self.trace.killed.add(members["incarnation"])
 
     def whole(self) -> None:
-        """No log is missing its end, unless its process was killed; no line belongs to an unknown process."""
+        """A process began, and each line belongs to one that did; no log misses its end, unless it was killed."""
         # A process may be killed before it has a log; one that closed its log has lost nothing of it.
         self.trace.killed -= self.closed.keys()
         for incarnation in sorted({*self.counted, *self.closed} - self.trace.incarnations):
             raise self.fail(f"has lines of incarnation {incarnation!r}, which never began",
                             "the file is cut short: merge the logs of the run again")  # fmt: skip
+        if not self.trace.incarnations:
+            raise self.fail("says of no process that it began", "merge the logs of the run into it")
         for incarnation in sorted(self.trace.incarnations):
             count, said = self.counted.get(incarnation, 0), self.closed.get(incarnation)
             if said is None and incarnation not in self.trace.killed:

@@ -6,6 +6,9 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from sluicegate.runtime.demo.loop import run
 from sluicegate.runtime.demo.record import Update
 from sluicegate.runtime.demo.report import Report
 from sluicegate.runtime.training.config import TrainingConfig
+from sluicegate.runtime.weights.shm import run_folder
 
 SMALL = DemoConfig(
     updates=8,
@@ -112,6 +116,37 @@ def test_a_worker_killed_while_it_installs_is_replaced_and_no_token_is_mislabell
     assert leftovers(tmp_path) == []
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_demo_that_is_told_to_end_takes_its_workers_and_shared_memory_along(
+    how: signal.Signals, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"told-{os.getpid()}-{how.name}"
+    shared = run_folder(folder.name)  # the run adds something of its own to this name
+
+    def kept() -> list[Path]:
+        return list(shared.parent.glob(f"{shared.name}*"))
+
+    # A shell that runs the tests in the background has SIGINT ignored, and children inherit it.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "sluicegate", "demo", "--out", str(folder)]
+    with (tmp_path / "said").open("wb") as said:
+        demo = subprocess.Popen(command, stdout=said, stderr=said)
+    try:
+        until = time.monotonic() + 120
+        while not (kept() and len(leftovers(folder)) > 2):
+            assert demo.poll() is None, (tmp_path / "said").read_text()
+            assert time.monotonic() < until, leftovers(folder)
+            time.sleep(0.1)
+        demo.send_signal(how)
+        assert demo.wait(60) == 130, (tmp_path / "said").read_text()
+        assert leftovers(folder) == []
+        assert kept() == []
+    finally:
+        demo.kill()
+        demo.wait()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -123,6 +158,8 @@ def test_a_worker_killed_while_it_installs_is_replaced_and_no_token_is_mislabell
         ("sync: {mode: sometimes}", "mode"),
         ("- a list", "keys and values"),
         ("seed: [", "YAML"),
+        ("seed: 2026-99-99", "YAML"),
+        ("[" * 10_000, "nested too deeply"),
     ],
 )
 def test_a_config_that_cannot_be_used_is_named_by_file_and_key(
@@ -135,3 +172,31 @@ def test_a_config_that_cannot_be_used_is_named_by_file_and_key(
     assert said in error
     assert str(path) in error or "demo.yaml" in error
     assert not (tmp_path / "run").exists()
+
+
+def test_a_config_that_is_no_text_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "demo.yaml"
+    path.write_bytes(bytes(range(256)))
+    assert main(["demo", "--config", str(path), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == f"sluicegate: {path}: is not UTF-8 text: give the path of a YAML file\n"
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("file", "exists"),
+        ("file/run", "cannot be made (Not a directory)"),
+        ("file/below/run", "cannot be made (Not a directory)"),
+        ("x" * 300, "cannot be made (File name too long)"),
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(
+    out: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("kept")
+    assert main(["demo", "--out", str(tmp_path / out)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"sluicegate: {tmp_path / out} ")
+    assert said in line
+    assert (tmp_path / "file").read_text() == "kept"

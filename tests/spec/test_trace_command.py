@@ -51,6 +51,26 @@ def test_a_file_that_cannot_be_judged_is_an_error_of_its_own(
     assert "cut short" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("machines", [{}, None])
+def test_a_trace_of_nothing_is_not_explained(
+    machines: dict[str, str] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [header] = formal(parsed(small_run(tmp_path))[:1])
+    path = tmp_path / "nothing.ndjson"
+    path.write_text(json.dumps(header if machines is None else {**header, "machines": machines}) + "\n")
+    assert main(["trace", "validate", str(path)]) == 2
+    said = capsys.readouterr()
+    assert "explained" not in said.out
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_line_nested_too_deeply_is_an_error_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "deep.ndjson"
+    path.write_text("[" * 10_000 + "\n")
+    assert main(["trace", "validate", str(path)]) == 2
+    assert "nested too deeply" in capsys.readouterr().err
+
+
 def test_one_instance_is_shown_in_its_own_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = eventful_run(tmp_path)
     assert main(["trace", "show", str(path), "--instance", "r1"]) == 0

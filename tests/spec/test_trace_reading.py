@@ -51,6 +51,16 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "another version": (changed(0, version=VERSION + 1), f"a trace of version {VERSION + 1}; this program reads"),
     "a table of another version": (changed(0, machines={"Gate": "0" * 16}), "another table of Gate"),
     "an unknown machine in the header": (changed(0, machines={"Door": "0" * 16}), "'Door' that is not declared"),
+    "a machine missing in the header": (
+        lambda lines: changed(0, machines={n: m for n, m in lines[0]["machines"].items() if n != "Lease"})(lines),
+        "was made without the machines Lease",
+    ),
+    "a header without machines": (changed(0, machines={}), "was made without the machines Gate, Lease"),
+    "a header alone": (lambda lines: formal(lines[:1]), "says of no process that it began"),
+    "a header alone, without machines": (
+        lambda lines: formal([{**lines[0], "machines": {}}]),
+        "was made without the machines",
+    ),
     "an unknown machine in a line": (edited("step", machine="Door"), "unknown machine 'Door'"),
     "no header": (lambda lines: lines[1:], "is not a trace"),
     "two headers": (lambda lines: [lines[0], *lines], "is no line of a trace"),
@@ -103,6 +113,15 @@ def test_a_missing_file_and_a_binary_one_are_told(tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"\xff\xfe\n")
     with pytest.raises(TraceError, match="not UTF-8"):
         validate(tmp_path / "noise")
+
+
+@pytest.mark.parametrize("deep", ["[" * 10_000, '{"a":' * 10_000])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_line_that_is_nested_too_deeply_is_told(deep: str, at: int, lines: Lines, tmp_path: Path) -> None:
+    path = tmp_path / "trace.ndjson"
+    path.write_text("".join(f"{line}\n" for line in [*map(json.dumps, lines[:at]), deep]))
+    with pytest.raises(TraceError, match=f":{at + 1}: is nested too deeply"):
+        validate(path)
 
 
 def test_a_fingerprint_covers_rules_and_not_where_they_stand() -> None:
