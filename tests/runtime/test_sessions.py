@@ -30,6 +30,7 @@ class Replica(rpc.RolloutServicer):
     """Admits, then holds each request until it is let go or aborted; its leases are real machines."""
 
     SERVICE = "sluicegate.v1.Rollout"
+    leases: MachineHost
 
     def __init__(self) -> None:
         self.go, self.settle = asyncio.Event(), asyncio.Event()
