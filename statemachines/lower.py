@@ -73,7 +73,7 @@ class _Lowering:
         self.check_unused()
         events = tuple(self.event(cls, fences) for cls in rows)
         outputs = tuple(ir.Output(k, self.arguments(o), _doc(o)) for k, o in self.outputs.items())
-        scope = self.body.get("scope", ir.Scope())
+        scope = self.scope()
         doc = _first_line(self.body.get("__doc__"))
         where = self.table.where if self.table else ""
         return ir.Ir(name, doc, tuple(self.states), fields, events, outputs, tuple(cells), scope, where)
@@ -307,6 +307,36 @@ class _Lowering:
             )
         return replace(node, args=tuple(self.owned(a, place, rule, cls, where) for a in node.args))
 
+    def scope(self) -> ir.Scope:
+        """The declared scope, every name of which must bound something."""
+        scope = self.body.get("scope", ir.Scope())
+        if not isinstance(scope, ir.Scope):
+            report("scope", f"{scope!r} is no Scope", "write scope = Scope(nat=1, ...)")
+            return ir.Scope()
+        try:
+            nats, ids = dict(scope.nats), dict(scope.ids)
+            sizes = [scope.nat, *nats.values(), *ids.values()]
+        except (TypeError, ValueError):
+            nats, ids, sizes = {}, {}, [-1]
+        if not all(isinstance(size, int) and size >= 0 for size in sizes):
+            mend = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
+            report("scope", "has a bound that is no natural", mend)
+            return ir.Scope()
+        types = {k: f.node.type for k, f in self.fields.items()}
+        for cls in (*self.events.values(), *self.outputs.values()):
+            types |= cls.arguments
+        # A sequence is bounded in its length by the same name.
+        naturals = {k for k, t in types.items() if any(p.kind in ("nat", "seq") for p in parts_of(t))}
+        naturals |= {m for t in types.values() for p in parts_of(t) for m in p.members if p.kind == "record"}
+        sorts = {p.name for t in types.values() for p in parts_of(t) if p.kind == "id"}
+        for name in nats.keys() - naturals:
+            known = ", ".join(sorted(naturals)) or "none, there is no natural"
+            report("scope", f"nats bounds {name}, which is no natural of this machine", f"name one of {known}")
+        for name in ids.keys() - sorts:
+            known = ", ".join(sorted(sorts)) or "none, there is no id sort"
+            report("scope", f"ids sizes {name}, which is no id sort of this machine", f"name one of {known}")
+        return scope
+
     # -- what is left --------------------------------------------------------------------------
 
     def check_unused(self) -> None:
@@ -341,6 +371,11 @@ def _types(type_: ir.Type) -> Iterable[ir.Type]:
         yield type_
     for inner in type_.args:
         yield from _types(inner)
+
+
+def parts_of(type_: ir.Type) -> list[ir.Type]:
+    """A type and all that it is made of."""
+    return [type_, *(p for a in type_.args for p in parts_of(a))]
 
 
 def _tail(b: Guarded | Action) -> str:

@@ -122,7 +122,7 @@ class _Body(dict[str, Any]):
         if name in self and not name.startswith("__"):
             problems.report(name, "is bound a second time", "give one of the two another name")
             return
-        if name in RESERVED and not (name == "scope" and isinstance(value, Scope)):
+        if name in RESERVED and name != "scope":
             problems.report(name, "is a name that every machine has", "give it another name")
         match value:
             case State() | Refuse():

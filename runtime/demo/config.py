@@ -9,6 +9,7 @@ import yaml
 
 from ...statemachines.sorts import Mode
 from ..config import ConfigError, from_mapping, require
+from ..tasks import Recall
 from ..training.config import TrainingConfig
 
 
@@ -21,6 +22,13 @@ class ModelConfig:
     heads: int = 4
     kv_heads: int = 2
 
+    def __post_init__(self) -> None:
+        require(
+            (min(self.hidden, self.layers) >= 1, "hidden, layers: must be at least 1"),
+            (self.heads >= 1 and self.hidden % (2 * self.heads) == 0, "hidden: must be a multiple of 2 * heads"),
+            (self.kv_heads >= 1 and self.heads % self.kv_heads == 0, "heads: must be a multiple of kv_heads"),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskConfig:
@@ -31,6 +39,19 @@ class TaskConfig:
     step: int = 1
     turns: int = 4
     held_out_prompts: int = 256
+
+    def __post_init__(self) -> None:
+        try:
+            self.make(seed=0)
+        except ValueError as error:
+            raise ConfigError([str(error)]) from error
+
+    def make(self, *, seed: int) -> Recall:
+        """The task itself. Raises ValueError for sizes that cannot be."""
+        return Recall(
+            letters=self.letters, window=self.window, step=self.step, turns=self.turns, seed=seed,
+            held_out_prompts=self.held_out_prompts,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +108,10 @@ class DemoConfig:
                 self.agents.in_flight >= self.training.groups,
                 f"agents.in_flight: {self.agents.in_flight} groups must be at least training.groups, "
                 f"{self.training.groups}: a step would wait for groups that nobody makes",
+            ),
+            (
+                self.training.seed in (0, self.seed),
+                f"training.seed: {self.training.seed} is not the run's seed, {self.seed}: set seed alone",
             ),
             (0 <= self.agents.slow_share <= 1, f"agents.slow_share: {self.agents.slow_share} must lie in 0..1"),
         )

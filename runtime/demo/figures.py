@@ -23,6 +23,8 @@ class TraceFigures:
     admissions: int = 0
     receipts: int = 0
     lost: int = 0
+    unlogged: int = 0
+    """Admitted by a process that was killed before it logged the end: its log ends early."""
     unsettled: int = 0
     endings: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -40,20 +42,34 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
     figures = TraceFigures()
     installing: dict[str, int] = {}
     states: dict[str, set[str]] = {}
+    admitted: dict[str, str] = {}
+    over: set[str] = set()
+    killed: set[str] = set()
+    closed: set[str] = set()
     with trace.open() as lines:
         for text in lines:
             line = json.loads(text)
             figures.lines += 1
             if line["line"] == "step":
                 _step(figures, line, installing, digests)
+                if line["event"] == "Admit" and line["verdict"]["kind"] in ("go", "stay"):
+                    admitted[line["fields"]["lease"]] = line["incarnation"]
                 if line["machine"] == "Lease":
                     # A lease that outlived its process has its end in the next life's log.
                     states.setdefault(line["instance"], set()).add(line["after"])
             elif line["line"] == "fact" and line["fact"] == "receipt":
                 figures.receipts += 1
+                over.add(line["instance"])
                 figures.endings[line["values"]["ending"]] += 1
+            elif line["line"] == "ended":
+                killed.add(line["incarnation"])
+            elif line["line"] == "closed":
+                closed.add(line["incarnation"])
+    over |= {lease for lease, seen in states.items() if "LOST" in seen}
+    open_ends = {lease: life for lease, life in admitted.items() if lease not in over}
+    figures.unlogged = sum(life in killed - closed for life in open_ends.values())
     figures.lost = sum("LOST" in seen for seen in states.values())
-    figures.unsettled = sum(not seen & {"LOST", "SETTLED"} for seen in states.values())
+    figures.unsettled = len(open_ends) - figures.unlogged
     return figures
 
 

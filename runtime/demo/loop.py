@@ -22,7 +22,7 @@ from ..controller.controller import SyncFailed
 from ..controller.sync import SyncSettings
 from ..controller.trainer import TrainerHandle
 from ..models import CharTokenizer, make_tiny_qwen3, save_model_folder
-from ..tasks import Recall, Task
+from ..tasks import Task
 from ..tracelog import TraceLog, merge
 from ..weights import ManifestStore
 from ..workers.config import RolloutConfig, TrainerConfig
@@ -75,11 +75,7 @@ async def run(
     layout = Layout(folder, f"{named or 'run'}-{secrets.token_hex(3)}")
     layout.make()
     record = Record()
-    sizes = config.task
-    task = Recall(
-        letters=sizes.letters, window=sizes.window, step=sizes.step, turns=sizes.turns, seed=config.seed,
-        held_out_prompts=sizes.held_out_prompts,
-    )  # fmt: skip
+    task = config.task.make(seed=config.seed)
     screen.phase("making the model")
     tokenizer = make_model(config, task, layout.model)
     log = TraceLog(layout.trace / "controller.ndjson", run=layout.run, process="controller", incarnation="controller.1")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def load_machine(name: str) -> type[Machine]:
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
             raise UnknownName(f"{name}: there is no module {error.name}: run from the folder that holds it") from error
         said = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-        raise UnknownName(f"{name}: {module} cannot be imported ({said}): mend the module") from error
+        own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(os.getcwd())]
+        where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
+        raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
     if found is None:
         raise UnknownName(f"{name}: {module} has no {attribute}: name a class that it declares")
     if not (isinstance(found, type) and issubclass(found, Machine)):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HELP = "judge the trace of a run by the declared protocol"
-EXAMPLE = "sluicegate trace validate runs/2026-11-29T12-00-00/trace.ndjson"
+EXAMPLE = "sluicegate trace validate runs/<time>/trace.ndjson"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

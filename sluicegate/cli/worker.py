@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HELP = "run one worker process: a replica (rollout) or the trainer, from a JSON config"
-EXAMPLE = "sluicegate worker rollout runs/first/replica-0.json"
+EXAMPLE = "sluicegate worker rollout runs/<time>/processes/rollout-0.1.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

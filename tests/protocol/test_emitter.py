@@ -168,8 +168,8 @@ def test_check_writes_nothing_and_its_status_tells(
     assert run(machine, "--out", str(out)) == 0
     assert run(machine, "--out", str(out), "--check") == 0
     assert run("wire_test_kinds:Kettle") == 2
-    assert run("wire_test_kinds:Nobody", "--out", str(out)) == 1
-    assert "wire_test_kinds:Nobody: cannot be imported" in capsys.readouterr().err
+    assert run("wire_test_kinds:Nobody", "--out", str(out)) == 2
+    assert "wire_test_kinds has no Nobody" in capsys.readouterr().err
 
 
 def test_a_write_that_fails_leaves_every_file_as_it_was(kinds: Any, tmp_path: Path) -> None:

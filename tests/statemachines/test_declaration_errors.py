@@ -23,6 +23,7 @@ from sluicegate.statemachines import (
     Output,
     Record,
     Refuse,
+    Scope,
     SetOf,
     State,
     Table,
@@ -738,3 +739,28 @@ def test_a_definition_cannot_be_changed() -> None:
         del Elsewhere.table
     with pytest.raises(AttributeError):
         Elsewhere.ir.states = ()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        (Scope(nats=(("coinz", 3),)), "nats bounds coinz"),
+        (Scope(ids=(("Coinz", 3),)), "ids sizes Coinz"),
+        (Scope(nat="3"), "no natural"),  # pyright: ignore[reportArgumentType]
+        (Scope(nats=3), "no natural"),  # pyright: ignore[reportArgumentType]
+        (3, "is no Scope"),
+    ],
+)
+def test_a_scope_bounds_only_what_the_machine_has(scope, said):
+    bound = scope
+
+    with pytest.raises(DeclarationError, match=said):
+
+        class Door(Machine):
+            SHUT, OPEN = State(), State()
+            coins = Nat(0)
+
+            class Push(Event): ...
+
+            table = Table(columns(SHUT, OPEN), row(Push, go(OPEN).do(coins.set(coins + 1)), SHUT))
+            scope = bound
