@@ -66,8 +66,10 @@ def _bounds(
 
 
 _SWAP = _bounds(replicas=2, epochs=2, versions=1, patient=False)
+_PATIENT = _bounds(replicas=2, epochs=2, versions=1)
 _KEEP = _bounds(replicas=1, ranks=2, slots=2, mode="keep", epochs=2, versions=2)
 _SMALL = _bounds(replicas=2, epochs=1, versions=1)
+_ONE = _bounds(replicas=1, epochs=1, versions=1, patient=False)
 
 
 def _key(name: str, about: str, invariant: str, bounds: dict[str, str]) -> SystemModel:
@@ -87,12 +89,12 @@ MODELS: tuple[SystemModel, ...] = (
         "live", "every seal of a gate with weights ends reopened or poisoned",
         "WeightSync", Config(constants=_SMALL, spec="FairSpec", properties=("L1",)), distinct=7975,
     ),
-    _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _SMALL),
-    _key("published", "a version is published", "NeverPublishes", _SMALL),
-    _key("poisoned", "a gate is poisoned", "NeverPoisoned", _SMALL),
-    _key("rolled-back", "an operation rolls back", "NeverRollsBack", _SWAP),
-    _key("orphaned", "a lease is orphaned", "NeverOrphans", _SMALL),
-    _key("expired", "a gate's own deadline reopens it", "NeverExpires", _SMALL),
+    _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _ONE),
+    _key("published", "a version is published", "NeverPublishes", _ONE),
+    _key("poisoned", "a gate is poisoned", "NeverPoisoned", _ONE),
+    _key("rolled-back", "an operation rolls back", "NeverRollsBack", _ONE),
+    _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE),
+    _key("expired", "a gate's own deadline reopens it", "NeverExpires", _ONE),
     _key("suspended", "a lease is suspended", "NeverSuspends", _KEEP),
-    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _SWAP),
+    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _PATIENT),
 )  # fmt: skip

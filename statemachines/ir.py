@@ -167,8 +167,8 @@ class Scope:
     A nat (field, argument or member of a record) takes 0..nats[name]; one that is not named takes
     0..nat. A step whose result has a nat beyond its bound, or a sequence longer than the bound of its
     field, is not part of the explored graph. An id sort S of size 2 has the members "S1" and "S2". A
-    map argument ranges over all total maps and the empty map,
-    a set argument over all subsets, a seq argument over sequences up to length 1.
+    map argument ranges over all total maps and the empty map, a set argument over all subsets, a seq
+    argument over sequences up to length 1.
     """
 
     nat: int = 1
