@@ -65,7 +65,7 @@ def judge_machine(machine: Any) -> Row:
     verdicts = {"tla-checker": str(report.checker_distinct), "TLC": "equal graph" if report.ok else "differs"}
     return Row(
         machine.ir.name, "graph, guards, states", report.states, time.monotonic() - began, verdicts,
-        report.difference or trouble, notes=tuple(notes),
+        trouble or report.difference, notes=tuple(notes),
     )  # fmt: skip
 
 

@@ -1,0 +1,129 @@
+"""`sluicegate check` and what it judges by: good is only what every checker found as expected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluicegate.cli import main
+from sluicegate.spec.checkers.model import Config
+from sluicegate.spec.judge import changes, judge_machine, judge_system
+from sluicegate.spec.models import MODELS
+
+GATE_OF_ONE = next(m for m in MODELS if m.name == "published")
+
+ORDER = '''
+from sluicegate import Event, Machine, Nat, Refuse, Scope, State, Table, columns, go, ignore, row, stay, choose
+
+
+class Order(Machine):
+    """An order that is paid, then sent."""
+
+    OPEN, PAID, SENT = State(), State(), State()
+    paid = Nat(0)
+    unpaid = Refuse("pay first")
+
+    class Pay(Event):
+        amount: Nat
+
+    class Send(Event): ...
+
+    pays = PAYS
+    scope = Scope(nat=2)
+    table = Table(columns(OPEN, PAID, SENT), row(Pay, pays, ignore, ignore), row(Send, unpaid, SENT, ignore))
+'''
+
+
+@pytest.fixture
+def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
+    """Writes a module with the machine Order whose rule `pays` is as given, and gives its name."""
+
+    def write(pays: str) -> str:
+        module = f"orders_{request.node.name.split('[')[0]}"
+        (tmp_path / f"{module}.py").write_text(ORDER.replace("PAYS", pays))
+        return f"{module}:Order"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return write
+
+
+def test_a_machine_of_ones_own_is_checked(order, capsys):
+    name = order("go(PAID).when(Pay.amount > 0).do(paid.set(paid + Pay.amount)).orelse(ignore)")
+    assert main(["check", name]) == 0
+    said = capsys.readouterr().out
+    assert "Order" in said
+    assert "equal graph" in said
+    assert "1 good, 0 failed" in said
+
+
+def test_overlapping_rules_fail_with_a_witness(order, capsys):
+    name = order(
+        "choose(go(PAID).when(Pay.amount > 0).do(paid.set(1)), stay().when(Pay.amount > 1).do(paid.set(2)),"
+        " orelse=ignore)"
+    )
+    assert main(["check", name]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED: rules pays and pays_2 overlap" in said
+    assert "Pay(amount=2)" in said
+
+
+def test_a_rule_that_is_never_taken_is_noted(order, capsys):
+    name = order("go(PAID).when(Pay.amount > 5).do(paid.set(1)).orelse(ignore)")
+    assert main(["check", name]) == 0
+    assert "note: within the scope, pays is never taken (Pay in OPEN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["nowhere_to_be_found:Order", "no_colon", "json:loads"])
+def test_what_is_no_machine_is_named(name, capsys):
+    assert main(["check", name]) == 2
+    assert name.split(":")[0] in capsys.readouterr().err
+
+
+def test_an_unknown_model_is_told_with_those_there_are(capsys):
+    assert main(["check", "--model", "nothing"]) == 2
+    said = capsys.readouterr().err
+    assert "nothing" in said
+    assert "swap" in said
+
+
+def test_a_violation_fails_and_its_trace_names_actions_and_changes():
+    wrong = replace(GATE_OF_ONE, violates="", distinct=1)
+    row = judge_system(wrong)
+    assert row.trouble.endswith("NeverPublishes is violated")
+    assert set(row.verdicts.values()) == {"NeverPublishes fails"}
+    lines = list(changes(row.trace))
+    assert any(line.endswith(". Record") for line in lines)
+    assert "      ctl.register: 0 -> 1" in lines
+    assert '      node.r1.gate.state: "OPEN" -> "SEALED"' in lines
+
+
+def test_a_key_state_that_is_not_reached_fails():
+    waits = replace(
+        GATE_OF_ONE, violates="NeverSuspends", config=replace(GATE_OF_ONE.config, invariants=("NeverSuspends",))
+    )
+    row = judge_system(waits)
+    assert "NeverSuspends should fail and does not: the state is not reached" in row.trouble
+
+
+def test_an_error_is_never_the_expected_violation():
+    broken = replace(
+        GATE_OF_ONE, violates="Nowhere", config=Config(GATE_OF_ONE.config.constants, invariants=("Nowhere",))
+    )
+    row = judge_system(broken)
+    assert ": error: " in row.trouble
+
+
+def test_a_count_that_changed_fails_and_says_where_it_stands():
+    config = replace(GATE_OF_ONE.config, invariants=("G2",))
+    row = judge_system(replace(GATE_OF_ONE, violates="", config=config, distinct=1))
+    assert "distinct states where 1 stand in spec/models.py" in row.trouble
+    assert judge_system(replace(GATE_OF_ONE, violates="", config=config, distinct=row.distinct)).ok
+
+
+def test_a_small_machine_is_good(turnstile):
+    row = judge_machine(turnstile)
+    assert row.ok
+    assert (row.distinct, row.verdicts) == (7, {"tla-checker": "7", "TLC": "equal graph"})
