@@ -541,5 +541,4 @@ NeverPublishes  == ctl.register = 0
 NeverCatchesUp  == ctl.counter <= ctl.sync.epoch
 NeverOrphans    == \A r \in Replica : node[r].gate.orphaned = {}
 NeverExpires    == \A r \in Replica : ~node[r].expired
-NeverRaises     == ctl.sync.published = ctl.sync.version \/ ctl.register = 0
 =============================================================================
