@@ -104,7 +104,7 @@ def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[
             yield "the checkers count differently: " + ", ".join(f"{n} {c}" for n, c in counts.items())
         elif system.distinct not in counts.values():
             yield (
-                f"{max(counts.values())} distinct states where {system.distinct} stand in spec/models.py: "
+                f"{max(counts.values())} distinct states where {system.distinct} stand in spec/models: "
                 "if a table or model was changed on purpose, write the new number there"
             )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "check the declared machines and the models of the whole, or a machine of your own"
 EXAMPLE = "sluicegate check mypkg.orders:Order"
+PROFILES = ("small", "full", "simulate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", action="append", default=[], metavar="NAME", help="only this model or machine; may be repeated"
     )
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="small",
+        help="which models of this project: small (at every push), full (larger bounds), simulate (random behaviours)",
+    )  # fmt: skip
     parser.add_argument("--checker", choices=("tla-checker", "TLC"), help="judge the models by one checker only")
 
 
@@ -30,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from ..statemachines.problems import DeclarationError
 
     try:
-        todo = list(_own(args.machine) if args.machine else _project(args.model, args.checker))
+        todo = list(_own(args.machine) if args.machine else _project(args.model, args.profile, args.checker))
     except DeclarationError as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 1
@@ -52,7 +57,7 @@ def _own(names: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
         yield machine.__name__, lambda machine=machine: judge_machine(machine)
 
 
-def _project(wanted: list[str], checker: str | None) -> Iterator[tuple[str, Callable[[], Row]]]:
+def _project(wanted: list[str], profile: str, checker: str | None) -> Iterator[tuple[str, Callable[[], Row]]]:
     from ..spec.judge import CHECKERS, judge_machine, judge_system
     from ..spec.models import MODELS
     from ..statemachines.machines import MACHINES
@@ -61,10 +66,10 @@ def _project(wanted: list[str], checker: str | None) -> Iterator[tuple[str, Call
     if unknown := [name for name in wanted if name not in known]:
         raise UnknownName(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
     for machine in MACHINES:
-        if not wanted or machine.__name__ in wanted:
+        if machine.__name__ in wanted or (not wanted and profile == "small"):
             yield machine.__name__, lambda machine=machine: judge_machine(machine)
     for system in MODELS:
-        if not wanted or system.name in wanted:
+        if system.name in wanted or (not wanted and system.profile == profile):
             by = (checker,) if checker else CHECKERS
             yield system.name, lambda system=system, by=by: judge_system(system, by)
 

@@ -1,0 +1,10 @@
+"""The system models by profile: which module, at which bounds, and what must come of it."""
+
+from __future__ import annotations
+
+from .form import FAULTS, PROFILES, SPEC, Profile, SystemModel
+from .weight_sync import SAFETY, WEIGHT_SYNC
+
+MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC,)
+
+__all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "Profile", "SystemModel"]
