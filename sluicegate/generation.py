@@ -19,11 +19,19 @@ from typing import Any
 
 from .protocol.emitter import LayoutError, LockError, Place, StubError, emit, read_lock, stubs, write_lock
 from .spec import emitter as spec
+from .statemachines.diagram import diagram
+from .statemachines.diagram_text import mermaid, table
 from .statemachines.machines import MACHINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "fields.lock.json"
 PACKAGE_DOC = '"""Made by `sluicegate generate`: proto files, their stubs, and one service module per machine."""\n'
+
+PAGE_HEAD = (
+    "Each picture shows what moves a machine from one state to another, as `Event [guard] / rule`; what stays, is "
+    "ignored or is refused is in the table below it. `event.epoch` is an argument of the event, `epoch` a field of "
+    "the machine. `sluicegate diagram` draws one machine, also as DOT or SVG, and machines of your own."
+)
 
 
 class GenerationError(Exception):
@@ -80,8 +88,20 @@ def house(root: Path = ROOT) -> Files:
     names = ", ".join(hand_written)
     header = f"Made by `sluicegate generate` from {names}; change those, not this file."
     texts |= {wire / name: text for name, text in _stubs(hand_written, header).items()}
+    texts[root / "docs" / "machines.md"] = machines_page()
     stale = [p for p in sorted((*proof.glob("*.tla"), *wire.glob("*.p*"))) if p not in texts]
     return Files(texts, tuple(stale))
+
+
+def machines_page() -> str:
+    """The page of this project's machines: of each, what moves it as a picture, and its whole table."""
+    text = ["<!-- Made by `sluicegate generate` from the machines; change those, not this file. -->"]
+    text += ["# The machines", "", PAGE_HEAD]
+    for machine in MACHINES:
+        drawn = diagram(machine.ir)
+        text += ["", f"## {drawn.name}", "", drawn.doc, "", f"```mermaid\n{mermaid(drawn.moves())}```"]
+        text += ["", table(drawn).rstrip("\n")]
+    return "\n".join(text) + "\n"
 
 
 def own(machines: Sequence[Any], out: Path) -> Files:
