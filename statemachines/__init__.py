@@ -5,6 +5,7 @@ from .expressions import Bool, EnumOf, Id, MapOf, Nat, Note, Opt, Record, SeqOf,
 from .ir import Ir, Scope
 from .machine import Event, Inside, Machine, Output
 from .problems import DeclarationError, Problem
+from .properties import always, leads_to, never, reachable
 from .table import Refuse, State, Table, choose, columns, fence, go, ignore, row, stay
 
 __all__ = [
@@ -30,13 +31,17 @@ __all__ = [
     "SetOf",
     "State",
     "Table",
+    "always",
     "choose",
     "columns",
     "either",
     "fence",
     "go",
     "ignore",
+    "leads_to",
+    "never",
     "none",
+    "reachable",
     "row",
     "stay",
 ]

@@ -252,6 +252,8 @@ class _Writer:
                 return f"_m.{node.value}"
             case "arg":
                 return str(node.value)
+            case "state":
+                return f"_m.state == {node.value!r}"
             case "get":
                 return f"{self.atom(node.args[0])}.{node.value}"
             case "record":
@@ -307,14 +309,16 @@ def _comparable(cell: Cell) -> tuple[Any, ...]:
     )
 
 
-def predicate(machine: Any, name: str) -> Callable[[Any], bool]:
-    """The Bool expression that `machine` declares as `name`, as a function of a snapshot.
+def predicate(machine: Any, asked: str | Node) -> Callable[[Any], bool]:
+    """The Bool expression `asked`, or that `machine` declares under this name, as a function of a snapshot.
 
     What the table tests has one definition, so that code around it asks the same question.
     Raises TypeError if the expression is no Bool or reads an event.
     """
-    node: Node = getattr(machine, name).node
+    node: Node = getattr(machine, asked).node if isinstance(asked, str) else asked
     if node.type.kind != "bool" or any(n.op == "arg" for n in node.walk()):
-        raise TypeError(f"{machine.__name__}.{name} is not a Bool over the fields alone")
+        raise TypeError(f"{machine.__name__}.{asked} is not a Bool over the fields alone")
     writer = _Writer(machine.ir)
-    return eval(f"lambda _m: bool({writer.expression(node)})", writer.namespace())
+    # The namespace has what the source needs, so the source is written first.
+    source = f"lambda _m: bool({writer.expression(node)})"
+    return eval(source, writer.namespace())

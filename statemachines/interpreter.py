@@ -19,12 +19,17 @@ _EMPTY: dict[str, Any] = {"set": frozenset(), "map": {}, "seq": ()}
 
 
 def evaluate(node: Node, fields: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
-    """The value of `node` for these fields of the instance and arguments of the event, all frozen."""
+    """The value of `node` for these fields of the instance and arguments of the event, all frozen.
+
+    A property asks for the state too, as the field "state".
+    """
     match node.op:
         case "const":
             return _EMPTY[node.type.kind] if node.value == () else node.value
         case "field":
             return fields[str(node.value)]
+        case "state":
+            return fields["state"] == node.value
         case "arg":
             return arguments[str(node.value)]
         case "ite":

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["go", "stay", "ignore", "refuse"]
+Claim = Literal["always", "never", "reachable", "leads_to"]
 TypeKind = Literal["bool", "nat", "enum", "id", "opt", "set", "map", "seq", "record", "note"]
 
 
@@ -50,7 +51,8 @@ class Node:
     """One expression.
 
     `op` is a key of `operators.OPERATORS`, or a leaf: `const` (value: the Python value), `field`
-    (value: its name) or `arg` (value: its name; the event is the one of the cell).
+    (value: its name), `arg` (value: its name; the event is the one of the cell) or, in properties
+    only, `state` (value: its name): the instance is in that state.
     A set, map or sequence constant is always the empty one: a `const` with value `()`.
     No value, `none`, is a `const` of an opt type with value `None`.
     """
@@ -183,6 +185,23 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Property:
+    """What is claimed of every instance, over its state and fields; no part of how it steps.
+
+    `always`: `condition` holds in every reachable state. `never`: in none. `reachable`: in at least
+    one. `leads_to`: wherever `condition` holds, `then` holds there or later, if each event in `fair`
+    comes in the end once it could always change something. `where` is "file:line".
+    """
+
+    name: str
+    kind: Claim
+    condition: Node
+    then: Node | None = None
+    fair: tuple[str, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ir:
     """A machine. `states` in order of declaration, the first is initial; `cells` row by row."""
 
@@ -195,6 +214,7 @@ class Ir:
     cells: tuple[Cell, ...]
     scope: Scope
     where: str = ""
+    properties: tuple[Property, ...] = ()
 
     def event(self, name: str) -> Event:
         return next(e for e in self.events if e.name == name)

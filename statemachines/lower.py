@@ -16,6 +16,8 @@ from typing import Any
 from . import ir
 from .expressions import Expr, lift
 from .problems import report
+from .properties import lower_properties
+from .scopes import misnamed
 from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table
 
 # fmt: off
@@ -76,7 +78,10 @@ class _Lowering:
         scope = self.scope()
         doc = _first_line(self.body.get("__doc__"))
         where = self.table.where if self.table else ""
-        return ir.Ir(name, doc, tuple(self.states), fields, events, outputs, tuple(cells), scope, where)
+        rowed = {cls.__name__: cls for cls in rows}
+        properties = lower_properties(self.body, self.states, self.fields, rowed)
+        states = tuple(self.states)
+        return ir.Ir(name, doc, states, fields, events, outputs, tuple(cells), scope, where, properties)
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -233,7 +238,7 @@ class _Lowering:
         target = state
         if b.kind == "go":
             self.own_state(b.target, f"{place}, rule {rule}", where)
-            target = b.target.name if b.target else state
+            target = b.target.name if b.target is not None else state
         reason = text = ""
         retry = False
         if b.refusal is not None:
@@ -298,6 +303,9 @@ class _Lowering:
                 what = f"reads {event}.{name} while the event is {cls.__name__}"
                 report(f"{place}, rule {rule}", what, f"read a field of {cls.__name__} or of its base", where)
             return replace(node, value=name)
+        if node.op == "state":
+            what = f"asks whether the instance is in {node.value}, which its column says"
+            report(f"{place}, rule {rule}", what, "take it out: states are asked for in properties only", where)
         if node.op == "field" and (node.value not in self.fields):
             report(
                 f"{place}, rule {rule}",
@@ -322,19 +330,11 @@ class _Lowering:
             mend = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
             report("scope", "has a bound that is no natural", mend)
             return ir.Scope()
-        types = {k: f.node.type for k, f in self.fields.items()}
+        types = [(k, f.node.type) for k, f in self.fields.items()]
         for cls in (*self.events.values(), *self.outputs.values()):
-            types |= cls.arguments
-        # A sequence is bounded in its length by the same name.
-        naturals = {k for k, t in types.items() if any(p.kind in ("nat", "seq") for p in parts_of(t))}
-        naturals |= {m for t in types.values() for p in parts_of(t) for m in p.members if p.kind == "record"}
-        sorts = {p.name for t in types.values() for p in parts_of(t) if p.kind == "id"}
-        for name in nats.keys() - naturals:
-            known = ", ".join(sorted(naturals)) or "none, there is no natural"
-            report("scope", f"nats bounds {name}, which is no natural of this machine", f"name one of {known}")
-        for name in ids.keys() - sorts:
-            known = ", ".join(sorted(sorts)) or "none, there is no id sort"
-            report("scope", f"ids sizes {name}, which is no id sort of this machine", f"name one of {known}")
+            types += cls.arguments.items()
+        for what, mend in misnamed(scope, types):
+            report("scope", what, mend)
         return scope
 
     # -- what is left --------------------------------------------------------------------------
@@ -371,11 +371,6 @@ def _types(type_: ir.Type) -> Iterable[ir.Type]:
         yield type_
     for inner in type_.args:
         yield from _types(inner)
-
-
-def parts_of(type_: ir.Type) -> list[ir.Type]:
-    """A type and all that it is made of."""
-    return [type_, *(p for a in type_.args for p in parts_of(a))]
 
 
 def _tail(b: Guarded | Action) -> str:

@@ -19,6 +19,7 @@ from .expressions import Expr, annotations_of, lift, type_of, wrap
 from .instances import frozen
 from .ir import Ir, Node, Scope, Type
 from .lower import HELPERS, RESERVED, lower
+from .properties import Claimed
 from .table import Action, Guarded, Refuse, Rule, State, Table
 
 if TYPE_CHECKING:
@@ -125,10 +126,13 @@ class _Body(dict[str, Any]):
         if name in RESERVED and name != "scope":
             problems.report(name, "is a name that every machine has", "give it another name")
         match value:
-            case State() | Refuse():
+            case State() | Refuse() | Claimed():
                 if value.name:
                     problems.report(name, f"is the same object as {value.name}", "declare one for each name")
-                value.name = value.name or name
+                elif isinstance(value, State):
+                    value.bind(name)
+                else:
+                    value.name = name
             case Expr() if value.is_unbound_field:
                 value.bind(name)
             case Rule() | Action() | Guarded() if not value.name:

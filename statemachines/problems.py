@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from types import CodeType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_LANGUAGE = {os.path.join(_HERE, f) for f in ("expressions.py", "machine.py", "table.py", "problems.py", "lower.py")}
+_FILES = ("expressions.py", "lower.py", "machine.py", "problems.py", "properties.py", "table.py")
+_LANGUAGE = {os.path.join(_HERE, f) for f in _FILES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,27 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .expressions import Bool, Change
+from .ir import BOOL, Node
 from .problems import caller
 
 if TYPE_CHECKING:
     from .machine import Event, Output
 
 
-@dataclass(eq=False)
-class State:
-    """A state of the machine; the first one declared is where an instance is born."""
+class State(Bool):
+    """A state of the machine; the first one declared is where an instance is born.
 
-    name: str = ""
-    where: str = field(default_factory=caller)
+    In a property it is an expression: the instance is in this state.
+    """
+
+    def __init__(self) -> None:
+        self.where = caller()
+        self.bind("")
+
+    def bind(self, name: str) -> None:
+        """Give the state its name."""
+        self.name = name
+        self.node = Node("state", (), BOOL, name)
 
 
 @dataclass(frozen=True, eq=False)

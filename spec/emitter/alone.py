@@ -16,6 +16,7 @@ from ...statemachines.ir import Ir, Type
 from .domains import bounded, domain, typed
 from .expressions import Names
 from .module import STANDARD, call, header, rule_name
+from .properties import definitions
 from .rules import Rule, arguments, rules
 
 
@@ -34,10 +35,11 @@ def constants(ir: Ir) -> dict[str, tuple[str, ...]]:
     return {sort: ir.scope.members(sort) for sort in sorts(ir)}
 
 
-def emit_alone(ir: Ir) -> str:
-    """The module `MC<Machine>` with `Init`, `Next`, `Spec` and the invariant `TypeOK`.
+def emit_alone(ir: Ir, *, temporal: bool = True) -> str:
+    """The module `MC<Machine>` with `Init`, `Next`, `Spec`, the invariant `TypeOK` and the declared properties.
 
-    `Changes` is `Next` without the rules that leave the record as it is.
+    `Changes` is `Next` without the rules that leave the record as it is. Without `temporal` the
+    properties over runs are left out.
     """
     names = Names()
     found = [rule for event in ir.events for rule in rules(ir, event)]
@@ -51,6 +53,7 @@ def emit_alone(ir: Ir) -> str:
         _either("Next", ["Changes", *(rule_name(ir, rule) for rule in found if not rule.changes)]),
         "Spec == Init /\\ [][Next]_m\n",
         _typed(ir, names),
+        *definitions(ir, names, temporal=temporal),
         "=" * 80 + "\n",
     ]
     return "\n".join(filter(None, blocks))

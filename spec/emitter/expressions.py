@@ -118,6 +118,8 @@ def render(node: Node, record: str, names: Names) -> str:
             return f"{record}.{node.value}"
         case "arg":
             return f"{record}_{node.value}"
+        case "state":
+            return f'{record}.state = "{node.value}"'
         case "and" | "or":
             joint = r" /\ " if node.op == "and" else r" \/ "
             return joint.join(bracketed(render(n, record, names)) for n in parts(node, node.op))
@@ -138,6 +140,8 @@ def denied(node: Node, record: str, names: Names) -> str:
         return render(node.args[0], record, names)
     if node.op == "const":
         return literal(node.type, not node.value)
+    if node.op == "state":
+        return f'{record}.state # "{node.value}"'
     if node.op in _DENIED:
         return _fill(_DENIED[node.op], node, record, names)
     return "~" + bracketed(render(node, record, names))

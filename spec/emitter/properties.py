@@ -1,0 +1,62 @@
+"""The properties that a machine declares, as definitions of the module that explores it alone.
+
+Rules of this file:
+
+- What must hold in every state is an invariant under its declared name.
+- What must be reached is an invariant that the checkers must find violated: `Never_<name>`.
+- A leads-to carries its fairness with it, so that nothing else is assumed. An event that could
+  change something, but only out of the scope, counts as one that could: a run that ends at the edge
+  of the scope is no counterexample.
+- Temporal definitions come last, and only where they are asked for: tla-checker does not judge them.
+"""
+
+from __future__ import annotations
+
+from ...statemachines.ir import Ir, Property
+from ...statemachines.properties import says
+from .domains import domain
+from .expressions import Names, bracketed, denied, render
+from .module import call, rule_name
+from .rules import arguments, rules
+
+
+def checked_as(claim: Property) -> str:
+    """The name under which the checkers know a property."""
+    return f"Never_{claim.name}" if claim.kind == "reachable" else claim.name
+
+
+def definitions(ir: Ir, names: Names, *, temporal: bool) -> list[str]:
+    """A block of text for each property over single states, and with `temporal` for the others."""
+    state = [_invariant(claim, names) for claim in ir.properties if claim.kind != "leads_to"]
+    leads = [claim for claim in ir.properties if claim.kind == "leads_to"] if temporal else []
+    fair = dict.fromkeys(event for claim in leads for event in claim.fair)
+    return [*state, *(_fair(ir, event, names) for event in fair), *(_leads_to(claim, names) for claim in leads)]
+
+
+def _invariant(claim: Property, names: Names) -> str:
+    holds = claim.kind == "always"
+    text = render(claim.condition, "m", names) if holds else denied(claim.condition, "m", names)
+    told = " (the checkers must find a state that breaks this)" if claim.kind == "reachable" else ""
+    return f"\\* {says(claim)}{told}\n{checked_as(claim)} == {text}\n"
+
+
+def _fair(ir: Ir, event: str, names: Names) -> str:
+    """Weak fairness of all steps of an event that change the record."""
+    declared = ir.event(event)
+    chosen = [rf"a_{f.name} \in {domain(f.type, f.name, ir.scope, names)}" for f in arguments(declared)]
+    after = call(f"{ir.name}{event}", ("m", *(f"a_{f.name}" for f in arguments(declared))))
+    can = (rf"\E {', '.join(chosen)} : " if chosen else "") + f"{after} # m"
+    taken = [rule_name(ir, rule) for rule in rules(ir, declared) if rule.changes] or ["FALSE"]
+    return (
+        f"\\* {event} comes in the end, if from some moment on it could always change something.\n"
+        f"Can_{event} == {can}\n"
+        rf"Fair_{event} == []<>~Can_{event} \/ []<><<" + r" \/ ".join(taken) + ">>_m\n"
+    )
+
+
+def _leads_to(claim: Property, names: Names) -> str:
+    assert claim.then is not None
+    before, after = (bracketed(render(node, "m", names)) for node in (claim.condition, claim.then))
+    fair = bracketed(r" /\ ".join(f"Fair_{event}" for event in claim.fair))
+    text = f"{before} ~> {after}"
+    return f"\\* {says(claim)}\n{claim.name} == " + (f"{fair} => ({text})\n" if claim.fair else f"{text}\n")
