@@ -11,6 +11,7 @@ is a gate of two ranks at term 3, epoch 5, timer 2, holding version 1; a row say
 from typing import Any
 
 import pytest
+from names import stable
 
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
@@ -150,7 +151,7 @@ def said(event: Any, state: str, different: dict[str, Any]) -> str:
     return after.state if outcome.kind == "go" else outcome.kind
 
 
-@pytest.mark.parametrize(("event", "different", "cells"), ROWS, ids=lambda v: str(v) if not isinstance(v, str) else "")
+@pytest.mark.parametrize(("event", "different", "cells"), ROWS, ids=lambda v: stable(v) if not isinstance(v, str) else "")
 def test_each_state_answers_as_the_contract_says(event: Any, different: dict[str, Any], cells: str) -> None:
     assert dict(zip(COLUMNS, cells.split(), strict=True)) == {s: said(event, s, different) for s in COLUMNS}
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from names import stable
 
 from sluicegate.statemachines import EnumOf, Id, Machine, MapOf, Nat, Opt, Record, SeqOf, SetOf
 from sluicegate.statemachines.expressions import type_of
@@ -63,7 +64,7 @@ SPAN_VALUE = Span(part="p", sizes=frozenset({10, 9}), best=Size.LARGE)
         (SPAN, SPAN_VALUE, {"part": "p", "sizes": [9, 10], "best": "large"}),
         (type_of(MapOf[Span, Nat]), {SPAN_VALUE: 1}, [[{"part": "p", "sizes": [9, 10], "best": "large"}, 1]]),
     ],
-    ids=lambda v: str(v)[:40],
+    ids=lambda v: stable(v)[:40],
 )
 def test_a_value_has_one_form_and_comes_back(type_: Any, value: Any, data: Any) -> None:
     text = json.dumps(encode(type_, value))
@@ -93,7 +94,7 @@ def test_a_value_has_one_form_and_comes_back(type_: Any, value: Any, data: Any) 
         (SPAN, {"part": "p", "sizes": ["x"], "best": None}, "value.sizes[0]: needs a Nat, got 'x'"),
         (NAT, "x" * 100, "value: needs a Nat, got '" + "x" * 56 + "..."),
     ],
-    ids=lambda v: str(v)[:40],
+    ids=lambda v: stable(v)[:40],
 )
 def test_what_does_not_fit_is_refused_with_its_path(type_: Any, data: Any, message: str) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
