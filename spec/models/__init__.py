@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .form import FAULTS, PROFILES, SPEC, Profile, SystemModel
+from .switch import SWITCH
 from .weight_sync import SAFETY, WEIGHT_SYNC
 
-MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC,)
+MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH)
 
 __all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "Profile", "SystemModel"]
