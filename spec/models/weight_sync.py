@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..checkers.model import Config
 from .form import SystemModel, members
 
 SAFETY = ("G1", "G2", "G3", "G4", "G5", "G6", "G7", "G9")
 
 
+_NETWORK = frozenset({"message", "client"})
+_SINGLE = frozenset({"deadline", "engine", "unknown"})
+
+
+def _names(names: Iterable[str]) -> str:
+    return "{" + ", ".join(f'"{name}"' for name in sorted(names)) + "}"
+
+
 def _bounds(
-    *, replicas: int, ranks: int = 1, slots: int = 1, mode: str = "wait", epochs: int, versions: int,
-    patient: bool = True,
+    *, replicas: int, ranks: int = 1, slots: int = 1, mode: str = "wait", epochs: int, versions: int, terms: int = 1,
+    minimum: int = 1, faults: frozenset[str] = _SINGLE, scene: frozenset[str] = frozenset(),
 ) -> dict[str, str]:  # fmt: skip
     return {
         "Replica": members("r", replicas),
@@ -19,15 +29,18 @@ def _bounds(
         "Mode": f'"{mode}"',
         "MaxEpoch": str(epochs),
         "MaxVersion": str(versions),
-        "Patience": "TRUE" if patient else "FALSE",
+        "MaxTerm": str(terms),
+        "Minimum": str(minimum),
+        "Faults": _names(faults),
+        "Scene": _names(scene),
     }
 
 
-_SWAP = _bounds(replicas=2, epochs=2, versions=1, patient=False)
+_SWAP = _bounds(replicas=2, epochs=2, versions=1, faults=_SINGLE | {"silence"})
 _PATIENT = _bounds(replicas=2, epochs=2, versions=1)
 _KEEP = _bounds(replicas=1, ranks=2, slots=2, mode="keep", epochs=2, versions=2)
 _SMALL = _bounds(replicas=2, epochs=1, versions=1)
-_ONE = _bounds(replicas=1, epochs=1, versions=1, patient=False)
+_ONE = _bounds(replicas=1, epochs=1, versions=1, faults=_SINGLE | {"silence"})
 
 
 def _key(name: str, about: str, invariant: str, bounds: dict[str, str]) -> SystemModel:

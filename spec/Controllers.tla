@@ -1,0 +1,283 @@
+---------------------------- MODULE Controllers ----------------------------
+(* Controllers: operations by the table of Sync, and driving one gate after
+   the other towards open at the published version: rolling back, catching
+   up, a replica that joins, takeover.
+
+   - A controller reads gates as they are: answers carry numbered snapshots,
+     and what is concluded from one stays true within its epoch. What it
+     believes to be published is its own, and may be old.
+   - It drives the gates that it has claimed. A claim is sent when a
+     controller begins and when a replica begins, and arrives at any time or
+     never, so it is one step.
+   - Writes of the registers are one step with what they conclude: a crash
+     between them has no other outcome than one before the first or after the
+     last, since nothing is sent in between.
+   - A sending to several gates is one step, too: what is never delivered was
+     never sent.
+   - A controller that rules no more goes on, if such faults are meant, until
+     it is refused. One that has crashed is one that never goes on; where
+     only that is meant, it is gone as soon as the next begins. *)
+EXTENDS Replicas
+
+To(members, name, t, e, v) == {Message(r, name, t, e, v) : r \in members}
+
+\* SendReopen and SendResume are done by driving each member, below.
+Sends(outs, t) ==
+  IF Emits(outs, "SendSeal") THEN To(Emitted(outs, "SendSeal").members, "Seal", t, Emitted(outs, "SendSeal").epoch, 0)
+  ELSE IF Emits(outs, "SendDrain")
+  THEN To(Emitted(outs, "SendDrain").members, "Drain", t, Emitted(outs, "SendDrain").epoch, 0)
+  ELSE IF Emits(outs, "SendLend")
+  THEN To(Emitted(outs, "SendLend").members, "Lend", t, Emitted(outs, "SendLend").epoch, 0)
+  ELSE IF Emits(outs, "SendInstall")
+  THEN To(Emitted(outs, "SendInstall").members, "Install", t, Emitted(outs, "SendInstall").epoch,
+          Emitted(outs, "SendInstall").version)
+  ELSE {}
+
+\* Controller t becomes c, the registers d, and what was put out is sent.
+Operates(t, c, d, outs) ==
+  /\ ctl' = [ctl EXCEPT ![t] = c]
+  /\ durable' = d
+  /\ msgs' = msgs \cup {x \in Sends(outs, t) : MayAct(x, node[x.to].gate)}
+  /\ wrong' = wrong \cup
+       (IF durable.published # <<>> /\ (d.published = <<>> \/ d.published[1] < durable.published[1]) THEN {"G5"} ELSE {})
+  /\ UNCHANGED <<node, trainer>>
+
+\* An event of Sync: s is what follows and what is put out.
+Steps(t, s) == Operates(t, [ctl[t] EXCEPT !.sync = s[1]], durable, s[2])
+
+Are(states) == {t \in DOMAIN ctl : ctl[t].sync.state \in states}
+
+Claimed(t) == {r \in Replica : Live(r) /\ node[r].gate.term = t}
+
+-----------------------------------------------------------------------------
+(* An operation. *)
+
+\* What an operation may be: a version, and whether the devices are lent first.
+Operations(t) ==
+  (IF durable.newest < MaxVersion THEN {<<durable.newest + 1, FALSE>>} ELSE {})
+  \cup
+  (IF "lend" \in Scene /\ ctl[t].sync.published # <<>> THEN {<<ctl[t].sync.published[1], TRUE>>} ELSE {})
+
+OfBegin(t, op) ==
+  LET s == SyncBegin_step(ctl[t].sync, durable.epoch + 1, op[1], Claimed(t), Mode, op[2])
+  IN IF s = <<>> THEN {} ELSE {<<t, s, op[1]>>}
+
+Begin ==
+  /\ durable.epoch < MaxEpoch
+  /\ \E x \in UNION {UNION {OfBegin(t, op) : op \in Operations(t)} :
+                     t \in {y \in Are({"IDLE"}) : ctl[y].settled /\ Claimed(y) # {}}} :
+       /\ Operates(x[1], [ctl[x[1]] EXCEPT !.sync = x[2][1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
+                   [durable EXCEPT !.epoch = @ + 1, !.newest = IF x[3] > @ THEN x[3] ELSE @], x[2][2])
+
+Target(t) == ctl[t].sync.version[1]
+
+Awaited(t) == ctl[t].sync.members \ ctl[t].sync.answered
+
+\* Members that are in the operation's epoch, and not poisoned.
+AtEpoch(t) == {r \in Awaited(t) : Live(r) /\ node[r].gate.epoch = ctl[t].sync.epoch}
+
+IsDrained(g) == g.state = "DRAINING" /\ g.active = {} /\ g.orphaned = {} /\ g.quiet = Rank
+
+Proves(t, r) ==
+  /\ node[r].gate.version = ctl[t].sync.version
+  /\ node[r].gate.resident /\ node[r].gate.verified = Rank
+
+\* Open again, on what it held: the install was refused.
+Unmoved(t, r) == node[r].gate.state \in {"OPEN", "REOPENED"} /\ ~Proves(t, r)
+
+OfSealed(t) == {<<t, s>> : s \in {SyncSealed_step(ctl[t].sync, r) : r \in AtEpoch(t)} \ {<<>>}}
+
+Sealed ==
+  /\ Are(SyncSealed_states) # {}
+  /\ \E x \in UNION {OfSealed(t) : t \in Are(SyncSealed_states)} : Steps(x[1], x[2])
+
+OfDrained(t) ==
+  {<<t, s>> : s \in {SyncDrained_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : IsDrained(node[y].gate)}} \ {<<>>}}
+
+Drained ==
+  /\ Are(SyncDrained_states) # {}
+  /\ \E x \in UNION {OfDrained(t) : t \in Are(SyncDrained_states)} : Steps(x[1], x[2])
+
+OfProved(t) == {<<t, s>> : s \in {SyncInstalled_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : Proves(t, y)}} \ {<<>>}}
+
+Proved ==
+  /\ Are(SyncInstalled_states) # {}
+  /\ \E x \in UNION {OfProved(t) : t \in Are(SyncInstalled_states)} : Steps(x[1], x[2])
+
+OfDeclined(t) ==
+  {<<t, s>> : s \in {SyncDeclined_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) \ ctl[t].sync.refusing : Unmoved(t, y)}}
+                    \ {<<>>}}
+
+Declined ==
+  /\ Are(SyncDeclined_states) # {}
+  /\ \E x \in UNION {OfDeclined(t) : t \in Are(SyncDeclined_states)} : Steps(x[1], x[2])
+
+\* Controller t after it was told that a higher term rules.
+Overrules(t) ==
+  LET s == SyncOverruled(ctl[t].sync) IN IF s.state = "FAILED" THEN Gone(t) ELSE [ctl[t] EXCEPT !.sync = s]
+
+\* The register takes the version if no higher term rules and it holds no higher one; else the controller has failed.
+Publishes(t, s, v) ==
+  IF t = Ruler /\ (durable.published = <<>> \/ v >= durable.published[1])
+  THEN Operates(t, [ctl[t] EXCEPT !.sync = s], [durable EXCEPT !.published = <<v>>], <<>>)
+  ELSE Operates(t, Overrules(t), durable, <<>>)
+
+Record ==
+  /\ Are(SyncRecorded_states) # {}
+  /\ \E x \in UNION {{<<t, s>> : s \in {SyncRecorded_step(ctl[t].sync)} \ {<<>>}} :
+                     t \in {y \in Are(SyncRecorded_states) : IsDurable(Target(y))}} :
+       Publishes(x[1], x[2][1], Target(x[1]))
+
+OfClosed(t) ==
+  {<<t, s>> : s \in {SyncClosed_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : node[y].gate.state = "OPEN"}} \ {<<>>}}
+
+Closed ==
+  /\ Are(SyncClosed_states) # {}
+  /\ \E x \in UNION {OfClosed(t) : t \in Are(SyncClosed_states)} : Steps(x[1], x[2])
+
+\* It can no longer answer what is waited for.
+Lost(t, r) ==
+  \/ ~Live(r)
+  \/ node[r].gate.term # t
+  \/ ctl[t].sync.state = "DRAINING" /\ node[r].expired
+  \/ ctl[t].sync.state = "LENT" /\ node[r].gate.state \in {"OPEN", "REOPENED"}
+  \/ IF ctl[t].sync.state = "SEALING"
+     THEN node[r].gate.epoch # ctl[t].sync.epoch /\ \A x \in Sent("Seal") : x.to # r \/ x.epoch # ctl[t].sync.epoch
+     ELSE node[r].gate.epoch # ctl[t].sync.epoch
+  \/ ctl[t].sync.state = "ROLLING_BACK" /\ ctl[t].sync.published = <<>>
+
+\* A member did not answer in time; where none is silent, only one that cannot answer.
+Leaving(t) == IF "silence" \in Faults THEN Awaited(t) ELSE {r \in Awaited(t) : Lost(t, r)}
+
+OfDrop(t) == {<<t, s>> : s \in {SyncDrop_step(ctl[t].sync, r) : r \in Leaving(t)} \ {<<>>}}
+
+Drop ==
+  /\ Are(SyncDrop_states) # {}
+  /\ \E x \in UNION {OfDrop(t) : t \in Are(SyncDrop_states)} : Steps(x[1], x[2])
+
+-----------------------------------------------------------------------------
+(* A lent device. *)
+
+IsLent(t, r) == node[r].gate.lent = <<ctl[t].sync.epoch>> /\ node[r].gate.epoch = ctl[t].sync.epoch
+
+\* The trainer begins on the devices that were lent.
+Train ==
+  /\ Are({"LENT"}) # {}
+  /\ trainer.uses = {}
+  /\ \E t \in {y \in Are({"LENT"}) : ~ctl[y].trains /\ \A r \in ctl[y].sync.members : IsLent(y, r)} :
+       /\ trainer' = [trainer EXCEPT !.uses = ctl[t].sync.members]
+       /\ ctl' = [ctl EXCEPT ![t].trains = TRUE]
+       /\ UNCHANGED <<node, durable, msgs, wrong>>
+
+\* It has ended, well or not, and the devices have been given back.
+Trained ==
+  /\ Are(SyncTrained_states) # {}
+  /\ trainer.uses = {}
+  /\ \E x \in UNION {{<<t, s>> : s \in {SyncTrained_step(ctl[t].sync)} \ {<<>>}} :
+                     t \in {y \in Are(SyncTrained_states) :
+                              ctl[y].trains /\ \A r \in ctl[y].sync.members : ~IsLent(y, r)}} : Steps(x[1], x[2])
+
+-----------------------------------------------------------------------------
+(* Driving one gate, from its snapshot, towards open at what the controller
+   knows to be published. It sends without asking whether the gate is ready:
+   a gate that is not refuses, and is asked again. *)
+
+Above(t, v) == v # <<>> /\ (ctl[t].sync.published = <<>> \/ v[1] > ctl[t].sync.published[1])
+
+NextMessage(t, r, g) ==
+  LET home == ctl[t].sync.published
+      own  == ctl[t].epoch
+  IN CASE Above(t, g.version) -> Message(r, "Poison", t, 0, 0)
+       [] g.state = "OPEN" /\ g.version # home -> Message(r, "Seal", t, own, 0)
+       [] g.state = "OPEN" /\ g.version = home -> Message(r, "Resume", t, own, 0)
+       [] g.lent # <<>> -> Message(r, "Returned", t, g.epoch, g.lent[1])
+       [] g.state \in {"SEALED", "DRAINING"} /\ g.version = home /\ g.resident -> Message(r, "Resume", t, g.epoch, 0)
+       [] g.state = "SEALED" -> IF g.epoch < own THEN Message(r, "Seal", t, own, 0) ELSE Message(r, "Drain", t, g.epoch, 0)
+       [] g.state = "DRAINING" -> Message(r, "Install", t, g.epoch, home[1])
+       [] g.state = "INSTALLING" -> Message(r, "Reopen", t, g.epoch, 0)
+       [] g.state = "REOPENED" -> Message(r, "Close", t, g.epoch, 0)
+
+\* Nothing is reopened above what is published; what is above it is poisoned if its bytes are nowhere.
+Drivable(t, g) ==
+  /\ g.term = t /\ g.state # "POISONED"
+  /\ ctl[t].sync.published # <<>>
+  /\ Above(t, g.version) => g.version[1] \in trainer.lost
+  /\ g.state = "INSTALLING" => ~Above(t, g.target)
+
+Driven(t) ==
+  CASE ctl[t].sync.state = "IDLE" /\ ~ctl[t].settled -> Replica \ trainer.uses
+    [] ctl[t].sync.state = "LENT" /\ ctl[t].trains -> {r \in ctl[t].sync.members \ trainer.uses : IsLent(t, r)}
+    [] ctl[t].sync.state \in {"REOPENING", "ROLLING_BACK"} -> ctl[t].sync.members
+    [] OTHER -> {}
+
+OfDrive(t) == {NextMessage(t, r, node[r].gate) : r \in {y \in Driven(t) : Drivable(t, node[y].gate)}}
+
+Drive ==
+  /\ \E mes \in UNION {OfDrive(t) : t \in Are({"IDLE", "LENT", "REOPENING", "ROLLING_BACK"})} :
+       /\ mes \notin msgs
+       /\ MayAct(mes, node[mes.to].gate)
+       /\ mes.ev = "Seal" => ctl[mes.term].sync.state = "IDLE"
+       /\ msgs' = msgs \cup {mes}
+       /\ UNCHANGED <<node, ctl, durable, trainer, wrong>>
+
+Watching == {t \in Are({"IDLE"}) : ~ctl[t].settled}
+
+\* Its epoch must be closed anew for a gate, and no number of the controller's own is left for that.
+NeedsEpoch(t, g) ==
+  /\ Drivable(t, g) /\ ~Above(t, g.version)
+  /\ \/ g.state = "OPEN" /\ g.version # ctl[t].sync.published /\ g.epoch >= ctl[t].epoch
+     \/ g.state = "SEALED" /\ ~(g.version = ctl[t].sync.published /\ g.resident)
+        /\ (g.epoch > ctl[t].epoch \/ ctl[t].epoch = 0)
+
+Again ==
+  /\ durable.epoch < MaxEpoch
+  /\ \E t \in Watching :
+       /\ \E r \in Replica : NeedsEpoch(t, node[r].gate)
+       /\ Operates(t, [ctl[t] EXCEPT !.epoch = durable.epoch + 1], [durable EXCEPT !.epoch = @ + 1], <<>>)
+
+\* The versions that a gate holds.
+Reaches(g) == IF g.version = <<>> THEN {} ELSE {g.version[1]}
+
+\* A gate is above what is published, and the bytes are durable: publish them.
+Raise ==
+  /\ Watching # {}
+  /\ \E x \in UNION {UNION {{<<t, v>> : v \in {u \in Reaches(node[r].gate) : Above(t, <<u>>) /\ IsDurable(u)}} :
+                            r \in Claimed(t)} : t \in Watching} :
+       Publishes(x[1], SyncRestore(ctl[x[1]].sync, durable.epoch, <<x[2]>>), x[2])
+
+Home(t, g) == g.state = "OPEN" /\ g.version = ctl[t].sync.published /\ g.epoch >= ctl[t].epoch
+
+Settled ==
+  /\ Watching # {}
+  /\ \E t \in {y \in Watching : y = Ruler /\ ctl[y].sync.published # <<>> /\ \A r \in Claimed(y) : Home(y, node[r].gate)} :
+       /\ ctl' = [ctl EXCEPT ![t].settled = TRUE]
+       /\ UNCHANGED <<node, durable, trainer, msgs, wrong>>
+
+-----------------------------------------------------------------------------
+(* Controllers come and go. *)
+
+\* A controller of a higher term begins.
+Takeover ==
+  /\ Faults \cap {"controller-crash", "stale-controller"} # {}
+  /\ Ruler < MaxTerm
+  /\ ctl' = Append(IF "stale-controller" \in Faults THEN ctl ELSE [ctl EXCEPT ![Ruler] = Gone(Ruler)],
+                   Rising(Ruler + 1, durable.epoch, durable.published))
+  /\ UNCHANGED <<node, durable, trainer, msgs, wrong>>
+
+\* It is told that a higher term rules.
+Overruled ==
+  /\ Ruler > 1
+  /\ \E t \in {y \in DOMAIN ctl : y # Ruler /\ Present(y)} : Operates(t, Overrules(t), durable, <<>>)
+
+OfClaim(t, r) ==
+  LET s == GateClaim_step(node[r].gate, t) IN IF s = <<>> THEN {} ELSE {<<t, r, q>> : q \in ByStep(node[r], s)}
+
+Claim ==
+  /\ \E r \in Replica : node[r].gate.term < Ruler
+  /\ \E x \in UNION {UNION {OfClaim(t, r) : r \in Replica} : t \in {y \in DOMAIN ctl : Present(y)}} :
+       /\ node' = [node EXCEPT ![x[2]] = x[3]]
+       /\ msgs' = {y \in msgs : y.to # x[2] \/ MayAct(y, x[3].gate)}
+       /\ wrong' = wrong \cup Breaks(node[x[2]], x[3])
+       /\ ctl' = [ctl EXCEPT ![x[1]].settled = FALSE]
+       /\ UNCHANGED <<durable, trainer>>
+=============================================================================

@@ -1,0 +1,326 @@
+----------------------------- MODULE Replicas -----------------------------
+(* Replicas: messages arrive at their gates, deadlines pass, requests run, the
+   engine freezes, quiesces and installs, the trainer borrows devices, a
+   process ends and another takes its place.
+
+   What is legal, and what changes, is in the generated module Gate alone.
+   Written here is what happens around it:
+
+   - Deadlines pass at any time; any rank fails an install in any way.
+   - held, busy and lease are what the devices really do. No table reads
+     them; the properties compare them with what the tables say.
+   - Requests are coarse: admitted, they run at once; they end at any time, by
+     themselves, because a client left, or because the engine aborted them.
+     Mode "abort" is therefore mode "wait". The way to the engine and the Lease
+     table are in RequestPath.
+   - A crash and the replacement are one step: before it the old process only
+     was silent, and what was sent to it cannot act on its successor, which is
+     another incarnation. A device that the trainer uses gets no new process.
+   - A lend is asked for once: a repeat is answered by its operation id.
+
+   An action first tests cheaply whether there is anything to choose, then
+   chooses among whole next values, which operators without primes give: one
+   of the checkers is many times faster on that shape. *)
+EXTENDS System
+
+Runs(version) == [does |-> "runs", label |-> version]
+
+Quiet(n, g) ==
+  [n EXCEPT
+    !.gate = g,
+    !.armed = IF g.state \in {"OPEN", "POISONED"} THEN <<>> ELSE @,
+    !.asked = @ /\ g.state = "DRAINING",
+    !.freezes = @ /\ g.state = "DRAINING",
+    !.loads = IF g.state = "POISONED" THEN {} ELSE @,   \* a device loads on, whatever its gate does
+    !.version = IF g.state = "INSTALLING" \/ (g.state # "POISONED" /\ n.loads # {}) THEN @ ELSE 0,
+    !.expired = @ /\ g.epoch = n.gate.epoch]
+
+Does(n, g, outs) ==
+  LET names == {outs[i].out : i \in 1..Len(outs)}
+  IN [n EXCEPT
+       !.armed = IF "StartTimer" \in names
+                 THEN <<Emitted(outs, "StartTimer").epoch, Emitted(outs, "StartTimer").timer>> ELSE @,
+       !.asked = @ \/ "AskQuiesce" \in names,
+       !.freezes = @ \/ ("StartDrain" \in names /\ g.mode = "keep"),
+       !.loads = IF "StartInstall" \in names THEN Rank ELSE @,
+       !.version = IF "StartInstall" \in names THEN Emitted(outs, "StartInstall").version ELSE @,
+       !.held = IF "ReleaseMemory" \in names THEN Born.held ELSE @,
+       !.lease = IF "ThawAll" \in names
+                 THEN [s \in Slot |-> IF @[s].does \in {"freezes", "frozen"} THEN Runs(g.version) ELSE @[s]]
+                 ELSE @]
+
+\* Replica n after its gate stepped to g and its shell did what was put out.
+Shell(n, g, outs) == IF outs = <<>> THEN Quiet(n, g) ELSE Does(Quiet(n, g), g, outs)
+
+\* Properties that the step of a replica from n to p breaks.
+Breaks(n, p) ==
+  (IF \/ p.gate.epoch < n.gate.epoch
+      \/ p.gate.term < n.gate.term
+      \/ (/\ n.gate.version # <<>> /\ p.gate.version # n.gate.version
+          /\ (p.gate.version = <<>> \/ p.gate.version[1] <= n.gate.version[1]))
+   THEN {"G5"} ELSE {})
+  \cup
+  (IF n.gate.state = "POISONED" /\ (p.gate.state # "POISONED" \/ ~(p.gate.active \subseteq n.gate.active))
+   THEN {"G6"} ELSE {})
+  \cup
+  (IF /\ n.gate.state \notin {"OPEN", "REOPENED"}
+      /\ \E s \in Slot : n.lease[s].does = "nothing" /\ p.lease[s].does # "nothing"
+   THEN {"admission"} ELSE {})
+
+\* Replica r becomes p, and the messages in spent act no more; nothing else happens.
+Takes(r, p, spent) ==
+  /\ node' = [node EXCEPT ![r] = p]
+  /\ msgs' = {x \in msgs \ spent : x.to # r \/ MayAct(x, p.gate)}
+  /\ wrong' = IF p.gate = node[r].gate THEN wrong ELSE wrong \cup Breaks(node[r], p)
+  /\ UNCHANGED <<ctl, durable, trainer>>
+
+Becomes(r, p) == Takes(r, p, {})
+
+-----------------------------------------------------------------------------
+(* Messages arrive. For each cause: the set of what a replica can become by
+   it, empty if its gate is not moved. *)
+
+ByStep(n, t) == IF t = <<>> THEN {} ELSE {Shell(n, t[1], t[2])}
+
+BySeal(r, mes) == LET t == GateSeal_step(node[r].gate, mes.term, mes.epoch, Mode, Window) IN ByStep(node[r], t)
+ByDrain(r, mes) == LET t == GateDrain_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
+ByInstall(r, mes) ==
+  LET t == GateInstall_step(node[r].gate, mes.term, mes.epoch, mes.version, Digests(mes.version)) IN ByStep(node[r], t)
+ByReopen(r, mes) == LET t == GateReopen_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
+ByResume(r, mes) == LET t == GateResume_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
+ByClose(r, mes) == LET t == GateClose_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
+ByLend(r, mes) == LET t == GateLend_step(node[r].gate, mes.term, mes.epoch, mes.epoch) IN ByStep(node[r], t)
+ByReturned(r, mes) == LET t == GateReturned_step(node[r].gate, mes.term, mes.epoch, mes.version) IN ByStep(node[r], t)
+ByPoison(r, mes) == LET t == GatePoison_step(node[r].gate, mes.term) IN ByStep(node[r], t)
+
+Seal ==
+  /\ Sent("Seal") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in BySeal(x.to, x)} : x \in Sent("Seal")} : Becomes(t[1], t[2])
+
+Drain ==
+  /\ Sent("Drain") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByDrain(x.to, x)} : x \in Sent("Drain")} : Becomes(t[1], t[2])
+
+Install ==
+  /\ Sent("Install") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByInstall(x.to, x)} : x \in Sent("Install")} : Becomes(t[1], t[2])
+
+Reopen ==
+  /\ Sent("Reopen") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByReopen(x.to, x)} : x \in Sent("Reopen")} : Becomes(t[1], t[2])
+
+Resume ==
+  /\ Sent("Resume") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByResume(x.to, x)} : x \in Sent("Resume")} : Becomes(t[1], t[2])
+
+Close ==
+  /\ Sent("Close") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByClose(x.to, x)} : x \in Sent("Close")} : Becomes(t[1], t[2])
+
+\* The name of a lend is its epoch.
+Lend ==
+  /\ Sent("Lend") # {}
+  /\ \E t \in UNION {{<<x.to, p, {x}>> : p \in ByLend(x.to, x)} : x \in Sent("Lend")} : Takes(t[1], t[2], t[3])
+
+Returned ==
+  /\ Sent("Returned") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByReturned(x.to, x)} : x \in Sent("Returned")} : Becomes(t[1], t[2])
+
+Poison ==
+  /\ Sent("Poison") # {}
+  /\ \E t \in UNION {{<<x.to, p>> : p \in ByPoison(x.to, x)} : x \in Sent("Poison")} : Becomes(t[1], t[2])
+
+\* One that comes later only starts the timer anew; so one for each lend is enough.
+ByRenew(r) == LET t == GateRenew_step(node[r].gate, node[r].gate.term, node[r].gate.epoch, Window) IN ByStep(node[r], t)
+
+Renew ==
+  /\ "lend" \in Scene
+  /\ \E t \in UNION {{<<r, p>> : p \in ByRenew(r)} :
+                     r \in {x \in trainer.uses : node[x].gate.lent # <<>> /\ node[x].gate.timer = 0}} : Becomes(t[1], t[2])
+
+-----------------------------------------------------------------------------
+(* Time passes. *)
+
+\* The gate's own deadline reopened it, without new weights.
+Expires(n, g) == n.gate.state \in {"SEALED", "DRAINING"} /\ g.state = "REOPENED"
+
+ByDeadline(r) ==
+  LET t == GateDeadline_step(node[r].gate, node[r].armed[1], node[r].armed[2])
+  IN IF t = <<>> THEN {}
+     ELSE IF "timely" \in Scene /\ t[1].state = "POISONED" THEN {}
+     ELSE {[Shell([node[r] EXCEPT !.armed = <<>>], t[1], t[2]) EXCEPT
+              !.expired = node[r].expired \/ Expires(node[r], t[1])]}
+
+Armed == {r \in Replica : node[r].armed # <<>>}
+
+Deadline ==
+  /\ "deadline" \in Faults
+  /\ Armed # {}
+  /\ \E t \in UNION {{<<r, p>> : p \in ByDeadline(r)} : r \in Armed} : Becomes(t[1], t[2])
+
+-----------------------------------------------------------------------------
+(* Requests. *)
+
+Places(r, what) == {s \in Slot : node[r].lease[s].does \in what}
+
+Holding(what) == {r \in Replica : Places(r, what) # {}}
+
+ByAdmit(r, s) ==
+  LET t == GateAdmit_step(node[r].gate, s, <<>>)
+  IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.lease[s] = Runs(t[1].version), !.busy = Rank]}
+
+Admitting == {r \in Replica : node[r].gate.state \in GateAdmit_states}
+
+Admit ==
+  /\ Admitting # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByAdmit(r, s)} : s \in Places(r, {"nothing"})} : r \in Admitting} :
+       Becomes(t[1], t[2])
+
+\* The engine has ended the request, or says that it never ran; its record is stored. What ends behind a
+\* poisoned gate changes nothing any more, and is left out.
+Served == {r \in Replica : Live(r) /\ Places(r, {"runs", "frozen"}) # {}}
+
+BySettle(r, s) ==
+  LET t == GateSettle_step(node[r].gate, s)
+  IN {[p EXCEPT !.lease[s] = Free] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
+
+Settle ==
+  /\ Served # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Served} :
+       Becomes(t[1], t[2])
+
+\* Nobody knows what became of the request: it may well run on.
+ByOrphan(r, s) == LET t == GateOrphan_step(node[r].gate, s) IN ByStep(node[r], t)
+
+Doubted == {r \in Replica : Live(r) /\ Places(r, {"runs", "freezes", "frozen"}) # {}}
+
+Orphan ==
+  /\ "unknown" \in Faults
+  /\ Doubted # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByOrphan(r, s)} : s \in Slot \ Places(r, {"nothing"})} : r \in Doubted} :
+       Becomes(t[1], t[2])
+
+ByGiveUp(r, s) == LET t == GateGiveUp_step(node[r].gate, s) IN ByStep(node[r], t)
+
+Orphaned == {r \in Replica : Live(r) /\ node[r].gate.orphaned # {}}
+
+GiveUp ==
+  /\ "unknown" \in Faults
+  /\ Orphaned # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByGiveUp(r, s)} : s \in node[r].gate.orphaned} : r \in Orphaned} :
+       Becomes(t[1], t[2])
+
+\* In keep mode the engine freezes what runs, and says so later.
+Freezing == {r \in Replica : node[r].freezes}
+
+Freeze ==
+  /\ Freezing # {}
+  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.lease[s].does = "freezes"]>> : s \in Places(r, {"runs"})} : r \in Freezing} :
+       Becomes(t[1], t[2])
+
+\* What the request does once its gate was told that it froze.
+Told(outs, version, l) ==
+  IF Emits(outs, "AbortLate") THEN Free ELSE IF Emits(outs, "Thaw") THEN Runs(version) ELSE [l EXCEPT !.does = "frozen"]
+
+ByFrozen(r, s) ==
+  LET t == GateFrozen_step(node[r].gate, s, node[r].gate.epoch)
+  IN IF t = <<>> THEN {[node[r] EXCEPT !.lease[s].does = "frozen"]}
+     ELSE {[Shell(node[r], t[1], t[2]) EXCEPT !.lease[s] = Told(t[2], t[1].version, node[r].lease[s])]}
+
+Frozen ==
+  /\ Holding({"freezes"}) # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByFrozen(r, s)} : s \in Places(r, {"freezes"})} : r \in Replica} :
+       Becomes(t[1], t[2])
+
+ByThawed(r, s) ==
+  LET t == GateThawed_step(node[r].gate, node[r].gate.epoch, s)
+  IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.busy = Rank]}
+
+Thawing == {r \in Replica : node[r].gate.suspended # {} /\ Places(r, {"runs"}) # {}}
+
+Thawed ==
+  /\ Thawing # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByThawed(r, s)} : s \in Places(r, {"runs"})} : r \in Thawing} :
+       Becomes(t[1], t[2])
+
+-----------------------------------------------------------------------------
+(* The device. *)
+
+\* Replicas whose device works although no request runs any more: the last pass.
+Ending == {r \in Replica : Live(r) /\ node[r].busy # {} /\ Places(r, {"runs"}) = {}}
+
+Rest ==
+  /\ Ending # {}
+  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.busy = @ \ {k}]>> : k \in node[r].busy} : r \in Ending} :
+       Becomes(t[1], t[2])
+
+\* An idle rank says so, if it was asked.
+ByQuiesced(r, k) == LET t == GateQuiesced_step(node[r].gate, node[r].gate.epoch, k) IN ByStep(node[r], t)
+
+Asked == {r \in Replica : node[r].asked /\ Places(r, {"runs"}) = {}}
+
+Quiesced ==
+  /\ Asked # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByQuiesced(r, k)} :
+                            k \in Rank \ (node[r].busy \cup node[r].gate.quiet)} : r \in Asked} :
+       Becomes(t[1], t[2])
+
+Loading == {r \in Replica : node[r].loads # {}}
+
+\* A rank answers with what it then holds: the weights, or, if it fails, still what it held before.
+Answers(r, k) == IF "engine" \in Faults THEN {node[r].version, node[r].held[k]} ELSE {node[r].version}
+
+ByInstalled(r, k, v) ==
+  LET t == GateInstalled_step(node[r].gate, node[r].gate.epoch, k, v)
+  IN {[p EXCEPT !.held[k] = v, !.loads = @ \ {k}] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
+
+Installed ==
+  /\ Loading # {}
+  /\ \E t \in UNION {UNION {UNION {{<<r, p>> : p \in ByInstalled(r, k, v)} : v \in Answers(r, k)} :
+                            k \in node[r].loads} : r \in Loading} :
+       Becomes(t[1], t[2])
+
+\* A rank fails, and holds nothing that is of use.
+ByInstallFailed(r, k) ==
+  LET t == GateInstallFailed_step(node[r].gate, node[r].gate.epoch, k)
+  IN {[p EXCEPT !.held[k] = Broken] : p \in ByStep(node[r], t)}
+
+InstallFailed ==
+  /\ "engine" \in Faults
+  /\ Loading # {}
+  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByInstallFailed(r, k)} : k \in node[r].loads} : r \in Loading} :
+       Becomes(t[1], t[2])
+
+-----------------------------------------------------------------------------
+(* The trainer. *)
+
+\* It is done with the devices that were lent.
+Trainer(x) == trainer' = x /\ UNCHANGED <<node, ctl, durable, msgs, wrong>>
+
+TrainingEnds ==
+  /\ trainer.uses # {}
+  /\ Trainer([trainer EXCEPT !.uses = {}])
+
+\* Its process ends: it uses no device any more, and bytes that it alone had are lost.
+TrainerCrash ==
+  /\ "trainer-crash" \in Faults
+  /\ trainer.uses # {} \/ trainer.volatile # {}
+  /\ Trainer([uses |-> {}, volatile |-> {}, lost |-> trainer.lost \cup trainer.volatile])
+
+\* Bytes become durable at last.
+Store ==
+  /\ trainer.volatile # {}
+  /\ \E v \in trainer.volatile : Trainer([trainer EXCEPT !.volatile = @ \ {v}])
+
+-----------------------------------------------------------------------------
+
+\* The process ends, and another incarnation takes its place.
+Replace ==
+  /\ "gate-crash" \in Faults
+  /\ \E r \in Replica \ trainer.uses :
+       /\ node[r] # Born
+       /\ node' = [node EXCEPT ![r] = Born]
+       /\ msgs' = {x \in msgs : x.to # r}
+       /\ ctl' = [t \in DOMAIN ctl |-> [ctl[t] EXCEPT !.settled = FALSE]]
+       /\ UNCHANGED <<durable, trainer, wrong>>
+=============================================================================
