@@ -35,7 +35,7 @@ check: setup
 	$(BIN)/sluicegate check
 
 unit: setup
-	$(BIN)/pytest -m "not soak"
+	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile
 
 bench: setup
 	$(BIN)/python -m bench

@@ -1,13 +1,13 @@
-"""The generated modules mean what the compiled step does: the graphs are equal, by content."""
+"""The generated modules mean what the compiled step does: the graphs are equal, by content.
+
+`sluicegate check` holds the same for the declared machines.
+"""
 
 from dataclasses import replace
-
-import pytest
 
 from sluicegate.spec import graph
 from sluicegate.spec.checkers import tlc
 from sluicegate.spec.checkers.tla_values import Function
-from sluicegate.statemachines.machines import MACHINES
 
 
 def test_graphs_of_python_and_both_checkers_are_equal(machine):
@@ -15,14 +15,6 @@ def test_graphs_of_python_and_both_checkers_are_equal(machine):
     assert report.difference == ""
     assert report.states == report.checker_distinct > 1
     assert report.edges > report.states
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("declared", MACHINES, ids=lambda m: m.__name__)
-def test_graphs_of_every_declared_machine_are_equal(declared):
-    report = graph.compare(declared)
-    assert report.difference == ""
-    assert report.states == report.checker_distinct > 1
 
 
 def test_an_effect_that_only_the_module_has_is_named(turnstile):
