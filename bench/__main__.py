@@ -12,6 +12,7 @@ import sys
 
 PARTS = {
     "steps": "Gate steps in place, pure, and in `transitions`",
+    "traces": "events of a run per second: read, replayed, and with the rules between machines",
     "wire": "a generated gRPC call against a bare one",
     "checkers": "states per second of both model checkers",
     "engine": "tokens per second of the torch engine",

@@ -3,8 +3,8 @@
 Rules of this file:
 
 - Only names and shapes; `docs/trace.md` says what each line means and who writes it.
-- A fingerprint covers what a table means and nothing else: where a rule stands in its file, and what
-  is said to a person, may change without making old traces unreadable.
+- A fingerprint covers what a table means and nothing else: where a rule stands in its file, what is
+  claimed of it and what is said to a person may change without making old traces unreadable.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ...statemachines.gate import Gate
@@ -44,7 +45,15 @@ FACTS: dict[tuple[str, str], tuple[Field, ...]] = {
 }
 """(machine, fact) -> what it says. A fact stands in the track of the instance that knew it."""
 
-_UNMEANT = frozenset({"where", "doc", "text", "scope"})
+_UNMEANT = frozenset({"where", "doc", "text", "scope", "properties"})
+
+
+Progress = Callable[[str, int, int], None]
+"""Called now and then with what is being done, how much of it is done, and how much there is."""
+
+
+def quietly(doing: str, done: int, of: int) -> None:
+    """A progress that is not shown."""
 
 
 class TraceError(Exception):

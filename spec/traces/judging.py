@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from .reading import Entry, Fact, Step, Trace, Track
+from .reading import Entry, Fact, Trace, Track
 from .replay import Inexplicable
 
 Key: TypeAlias = Callable[[Any], Hashable | list[Hashable] | None]
@@ -34,18 +34,50 @@ class Run:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.tracks = [trace.tracks[key] for key in sorted(trace.tracks)]
-        self._named: dict[tuple[str, str], list[Any]] = {}
+        self._of: dict[str, list[Track]] = {}
+        self._named: dict[str, dict[str, list[Any]]] = {}
+        self._selected: dict[int, list[Any]] = {}
+        self._indices: dict[tuple[int, int], dict[Hashable, Any]] = {}
+        at = 0
         for track in self.tracks:
+            machine = track.name
+            self._of.setdefault(machine, []).append(track)
+            named = self._named.setdefault(machine, {})
             for entry in track.entries:
-                name = entry.name if isinstance(entry, Step | Fact) else "new"
-                self._named.setdefault((track.name, name), []).append(entry)
+                entry.at = at
+                at += 1
+                name = entry.name
+                if name in named:
+                    named[name].append(entry)
+                else:
+                    named[name] = [entry]
 
     def named(self, machine: str, name: str) -> list[Any]:
         """The steps of an event, the facts of a name, or the births (`new`)."""
-        return self._named.get((machine, name), [])
+        return self._named.get(machine, {}).get(name, [])
 
-    def of(self, machine: str) -> Iterator[Track]:
-        return (t for t in self.tracks if t.name == machine)
+    def selected(self, select: Select) -> list[Any]:
+        """The entries of a selection; found once."""
+        found = self._selected.get(id(select))
+        if found is None:
+            found = self._selected[id(select)] = list(select.entries(self))
+        return found
+
+    def index(self, select: Select, of: Key) -> dict[Hashable, Any]:
+        """The entries of a selection by each of their keys; of a track, the first one in its order. Made once."""
+        index = self._indices.get((id(select), id(of)))
+        if index is None:
+            index = self._indices[id(select), id(of)] = {}
+            for entry in self.selected(select):
+                key: Any = of(entry)
+                for one in (key,) if type(key) is not list and key is not None else _keys(key):
+                    held = index.setdefault(one, entry)
+                    if held is not entry and held.track is entry.track and entry.n < held.n:
+                        index[one] = entry
+        return index
+
+    def of(self, machine: str) -> list[Track]:
+        return self._of.get(machine, [])
 
     @cached_property
     def silent(self) -> bool:
@@ -75,10 +107,13 @@ def births(machine: str) -> Select:
 def steps(machine: str, *events: str, kinds: str = "go stay ignore refuse") -> Select:
     """The steps of these events whose verdict is one of `kinds`."""
     wanted = frozenset(kinds.split())
-    return Select(
-        f"a {machine} {' or '.join(events)}{'' if len(wanted) == 4 else f' with verdict {kinds}'}",
-        lambda run: (s for name in events for s in run.named(machine, name) if s.outcome.kind in wanted),
-    )
+    is_any = len(wanted) == 4
+
+    def entries(run: Run) -> Iterator[Any]:
+        every = (s for name in events for s in run.named(machine, name))
+        return every if is_any else (s for s in every if s.outcome.kind in wanted)
+
+    return Select(f"a {machine} {' or '.join(events)}{'' if is_any else f' with verdict {kinds}'}", entries)
 
 
 def facts(machine: str, name: str) -> Select:
@@ -89,7 +124,7 @@ def moments(machine: str, text: str, when: Callable[[Any], bool] = lambda snapsh
     """The births and steps after which the instance's snapshot satisfies `when`."""
 
     def entries(run: Run) -> Iterator[Entry]:
-        return (e for t in run.of(machine) for e in t.entries if not isinstance(e, Fact) and when(e.post))
+        return (e for t in run.of(machine) for e in t.entries if type(e) is not Fact and when(e.post))
 
     return Select(text, entries)
 
@@ -130,9 +165,9 @@ def needs(
     """Each entry of `each` that has a key needs an entry of `earlier` with it, before it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entry, match in _matched(run, rule, found, each, by, earlier, of, lost, is_later=False):
-            if ordered:
-                found.edges.append((match, entry, rule.name))
+        matches = _matched(run, rule, found, each, by, earlier, of, lost, is_later=False)
+        if ordered:
+            found.edges += [(match, entry, name) for entry, match in matches]
 
     return Rule(name, why, judge)
 
@@ -143,49 +178,51 @@ def leads(
     """Each entry of `each` that has a key is followed by an entry of `later` with it, after it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entry, match in _matched(run, rule, found, each, by, later, of, lost, is_later=True):
-            if ordered:
-                found.edges.append((entry, match, rule.name))
+        matches = _matched(run, rule, found, each, by, later, of, lost, is_later=True)
+        if ordered:
+            found.edges += [(entry, match, name) for entry, match in matches]
 
     return Rule(name, why, judge)
 
 
 def _matched(
     run: Run, rule: Rule, found: Findings, each: Select, by: Key, other: Select, of: Key, lost: Lost, is_later: bool
-) -> Iterator[tuple[Entry, Entry]]:
-    """Each entry of `each` with its match: of a track, the first one in its order."""
-    index: dict[Hashable, Entry] = {}
-    for entry in other.entries(run):
-        for key in _keys(of(entry)):
-            held = index.get(key)
-            if held is None or (held.track is entry.track and entry.n < held.n):
-                index[key] = entry
-    for entry in each.entries(run):
-        keys = _keys(by(entry))
-        if not keys:
+) -> list[tuple[Entry, Entry]]:
+    """Each entry of `each` that has a key, with its match; those without one are found wrong or excused."""
+    index = run.index(other, of)
+    matches: list[tuple[Entry, Entry]] = []
+    unmatched = 0
+    for entry in run.selected(each):
+        key: Any = by(entry)
+        if key is None or key == []:
             continue
-        found.applied[rule.name] += 1
-        match = next((index[key] for key in keys if key in index), None)
+        match = next((index[one] for one in key if one in index), None) if type(key) is list else index.get(key)
         if match is not None:
-            yield entry, match
-        elif lost(run, entry):
+            matches.append((entry, match))
+            continue
+        unmatched += 1
+        if lost(run, entry):
             found.excused[rule.name] += 1
         else:
-            text = f"{'leads to' if is_later else 'needs'} {other.text} for {' or '.join(map(_shown, keys))}"
+            text = f"{'leads to' if is_later else 'needs'} {other.text} for {' or '.join(map(_shown, _keys(key)))}"
             found.wrong.append(rule.refuse(entry, f"{text}, and there is none", missing=is_later))
+    found.applied[rule.name] += len(matches) + unmatched
+    return matches
 
 
 def once(name: str, each: Select, *, by: Key, why: str) -> Rule:
     """No two entries of `each` have the same key."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
+        keyed = [(key, entry) for entry in run.selected(each) for key in _keys(by(entry))]
+        found.applied[rule.name] += len(keyed)
+        if len({key for key, _ in keyed}) == len(keyed):
+            return
         seen: dict[Hashable, Entry] = {}
-        for entry in sorted(each.entries(run), key=lambda e: e.line):
-            for key in _keys(by(entry)):
-                found.applied[rule.name] += 1
-                if key in seen:
-                    found.wrong.append(rule.refuse(entry, f"repeats {_shown(key)} of line {seen[key].line}"))
-                seen.setdefault(key, entry)
+        for key, entry in sorted(keyed, key=lambda k: k[1].line):
+            if key in seen:
+                found.wrong.append(rule.refuse(entry, f"repeats {_shown(key)} of line {seen[key].line}"))
+            seen.setdefault(key, entry)
 
     return Rule(name, why, judge)
 
@@ -194,11 +231,27 @@ def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, w
     """`test` says what is wrong with an entry: "" for nothing, None where the rule is not about it."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entry in each.entries(run):
+        asked = 0
+        for entry in run.selected(each):
             text = test(run, entry)
-            found.applied[rule.name] += text is not None
+            asked += text is not None
             if text:
                 found.wrong.append(rule.refuse(entry, text, missing))
+        found.applied[rule.name] += asked
+
+    return Rule(name, why, judge)
+
+
+Kinds: TypeAlias = Callable[[Run], Iterable[tuple[list[Any], Callable[[Any], str]]]]
+
+
+def sorted_out(name: str, kinds: Kinds, *, why: str) -> Rule:
+    """Of each kind of entries: all of them, with a test that says what is wrong with one, "" for nothing."""
+
+    def judge(run: Run, rule: Rule, found: Findings) -> None:
+        for entries, test in kinds(run):
+            found.applied[rule.name] += len(entries)
+            found.wrong += [rule.refuse(entry, text) for entry in entries if (text := test(entry))]
 
     return Rule(name, why, judge)
 
@@ -211,12 +264,14 @@ def related(name: str, relation: Relation, *, why: str) -> Rule:
     """What needs more than a key: `relation` finds what comes before an entry by itself."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
+        asked = 0
         for entry, earlier, text in relation(run):
-            found.applied[rule.name] += 1
+            asked += 1
             if text:
                 found.wrong.append(rule.refuse(entry, text))
             elif earlier is not None:
-                found.edges.append((earlier, entry, rule.name))
+                found.edges.append((earlier, entry, name))
+        found.applied[rule.name] += asked
 
     return Rule(name, why, judge)
 

@@ -16,46 +16,63 @@ from .replay import Inexplicable
 
 
 def line_up(tracks: Iterable[Track], edges: Iterable[tuple[Entry, Entry, str]]) -> Inexplicable | None:
-    """The entry with the lowest line that a rule puts behind what can only come after it; None if there is none."""
-    before: dict[Entry, list[tuple[Entry, str]]] = {}
-    after: dict[Entry, list[Entry]] = {}
-    waits: dict[Entry, int] = {}
-    for track in tracks:
-        previous: Entry | None = None
-        for entry in track.entries:
-            waits[entry] = 0 if previous is None else 1
-            if previous is not None:
-                after.setdefault(previous, []).append(entry)
-            previous = entry
-    for first, second, rule in edges:
-        before.setdefault(second, []).append((first, rule))
-        after.setdefault(first, []).append(second)
-        waits[second] += 1
-    ready = [entry for entry, count in waits.items() if not count]
-    placed: set[Entry] = set()
+    """The entry with the lowest line that a rule puts behind what can only come after it; None if there is none.
+
+    Every entry has its place `at` in the order of `tracks`.
+    """
+    entries = [entry for track in tracks for entry in track.entries]
+    # How many entries each waits for: its neighbour in the track, and one for each edge.
+    waits = [1 if entry.n else 0 for entry in entries]
+    ready = [at for at, count in enumerate(waits) if not count]
+    after: list[list[int] | None] = [None] * len(entries)
+    edges = list(edges)
+    for first, second, _ in edges:
+        waits[second.at] += 1
+        others = after[first.at]
+        if others is None:
+            after[first.at] = [second.at]
+        else:
+            others.append(second.at)
+    ready = [at for at in ready if not waits[at]]
+    placed = bytearray(len(entries))
     while ready:
-        entry = ready.pop()
-        placed.add(entry)
-        for other in after.get(entry, ()):
-            waits[other] -= 1
-            if not waits[other]:
-                ready.append(other)
-    stuck = sorted(
-        ((entry, first, rule) for entry in waits.keys() - placed for first, rule in before.get(entry, ())),
-        key=lambda s: (s[0].line, s[1].line),
-    )
-    for entry, first, rule in stuck:
-        if first not in placed and _reaches(entry, first, after):
+        at = ready.pop()
+        while True:
+            placed[at] = 1
+            for other in after[at] or ():
+                waits[other] -= 1
+                if not waits[other]:
+                    ready.append(other)
+            at += 1
+            if at == len(entries) or not entries[at].n:
+                break
+            waits[at] -= 1
+            if waits[at]:
+                break
+    if all(placed):
+        return None
+    return _first_stuck(entries, after, [e for e in edges if not placed[e[0].at] and not placed[e[1].at]])
+
+
+def _first_stuck(
+    entries: list[Entry], after: list[list[int] | None], edges: list[tuple[Entry, Entry, str]]
+) -> Inexplicable | None:
+    """Of the entries that cannot be placed, the first that an edge puts on a cycle."""
+    for first, entry, rule in sorted(edges, key=lambda e: (e[1].line, e[0].line)):
+        if _reaches(entry, first, entries, after):
             text = f"it needs line {first.line} ({first}) before it, which can only come after it"
             return Inexplicable(entry, rule, text)
     return None
 
 
-def _reaches(start: Entry, goal: Entry, after: dict[Entry, list[Entry]]) -> bool:
-    seen, waiting = {start}, [start]
+def _reaches(start: Entry, goal: Entry, entries: list[Entry], after: list[list[int] | None]) -> bool:
+    seen, waiting = {start.at}, [start.at]
     while waiting:
-        for other in after.get(waiting.pop(), ()):
-            if other is goal:
+        at = waiting.pop()
+        neighbour = at + 1
+        following = [neighbour] if neighbour < len(entries) and entries[neighbour].n else []
+        for other in (*following, *(after[at] or ())):
+            if other == goal.at:
                 return True
             if other not in seen:
                 seen.add(other)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...statemachines.ir import Field
 from ...statemachines.values import decode
-from .format import FACTS, FORMAT, SHAPES, VERSION, TraceError, fingerprint
+from .format import FACTS, FORMAT, SHAPES, VERSION, Progress, TraceError, fingerprint, quietly
 
 Key = tuple[str, str, str]
 """Machine, instance, incarnation."""
@@ -29,21 +29,22 @@ Key = tuple[str, str, str]
 class Entry:
     """One line of a track. `line` counts from 1 in the file, `n` from 0 in the track.
 
-    `post` is the instance's snapshot after it, once the track was replayed.
+    `name` is that of the event or the fact, and `new` of a birth. `post` is the instance's snapshot
+    after it, once the track was replayed; `at` its place among all entries, once they are judged.
     """
 
     line: int
     track: Track
     n: int
+    instance: str = field(init=False)
+    incarnation: str = field(init=False)
+    name: str = field(default="new", init=False)
     post: Any = field(default=None, init=False)
+    at: int = field(default=0, init=False)
 
-    @property
-    def instance(self) -> str:
-        return self.track.instance
-
-    @property
-    def incarnation(self) -> str:
-        return self.track.incarnation
+    def __post_init__(self) -> None:
+        # Rules ask for these of every entry, several times.
+        self.instance, self.incarnation = self.track.instance, self.track.incarnation
 
     @property
     def said(self) -> str:
@@ -79,9 +80,9 @@ class Step(Entry):
     cause: str
     outcome: Any = field(default=None, init=False)
 
-    @property
-    def name(self) -> str:
-        return type(self.event).__name__
+    def __post_init__(self) -> None:
+        self.instance, self.incarnation = self.track.instance, self.track.incarnation
+        self.name = type(self.event).__name__
 
     @property
     def before_it(self) -> Any:
@@ -97,8 +98,12 @@ class Step(Entry):
 class Fact(Entry):
     """Something that no table decides but that its rules need."""
 
-    name: str
+    fact: str
     values: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.instance, self.incarnation = self.track.instance, self.track.incarnation
+        self.name = self.fact
 
     @property
     def said(self) -> str:
@@ -141,13 +146,13 @@ class Trace:
     lines: int
 
 
-def read(path: Path, machines: Sequence[Any]) -> Trace:
+def read(path: Path, machines: Sequence[Any], progress: Progress = quietly) -> Trace:
     """The tracks of a merged trace.
 
     Raises TraceError: the file is missing, cut short, not of this format or version, of other tables,
     of no process, or a line is not what its kind must be.
     """
-    reader = _Reader(path, machines)
+    reader = _Reader(path, machines, progress)
     try:
         return reader.read()
     except RecursionError as error:
@@ -155,13 +160,15 @@ def read(path: Path, machines: Sequence[Any]) -> Trace:
 
 
 class _Reader:
-    def __init__(self, path: Path, machines: Sequence[Any]) -> None:
+    def __init__(self, path: Path, machines: Sequence[Any], progress: Progress) -> None:
         self.path = path
+        self.progress = progress
         self.number = 0
         self.machines = {m.ir.name: m for m in machines}
         self.events = {(m.ir.name, e.name): (getattr(m, e.name), e.fields) for m in machines for e in m.ir.events}
         self.fields = {m.ir.name: m.ir.fields for m in machines}
         self.states = {m.ir.name: frozenset(m.ir.states) for m in machines}
+        self.names: dict[str, str] = {}
         self.trace = Trace("", {}, set(), set(), 0)
         self.closed: dict[str, int] = {}
         self.counted: dict[str, int] = {}
@@ -192,6 +199,8 @@ class _Reader:
         for self.number, line in enumerate(lines[1:], 2):
             members = self.members(line)
             self.readers[members["line"]](members)
+            if not self.number % 4096:
+                self.progress("lines read", self.number, len(lines))
         self.number = 0
         if len(lines) - 1 != count:
             raise self.fail(f"has {len(lines) - 1} lines below its header, which says {count}",
@@ -296,7 +305,9 @@ class _Reader:
         key = (name, instance, incarnation)
         track = self.trace.tracks.get(key)
         if track is None:
-            track = self.trace.tracks[key] = Track(machine, instance, incarnation)
+            named = self.names.setdefault
+            track = Track(machine, named(instance, instance), named(incarnation, incarnation))
+            self.trace.tracks[key] = track
         if n != len(track.entries):
             raise self.fail(f"{track} goes from number {len(track.entries) - 1} to {n}",
                             "lines are missing or out of order: merge the logs of the run again")  # fmt: skip
@@ -357,7 +368,9 @@ class _Reader:
         values: dict[str, Any] = {}
         for f in fields:
             try:
-                values[f.name] = decode(f.type, given[f.name], f"{where}.{f.name}")
+                value = decode(f.type, given[f.name], f"{where}.{f.name}")
             except ValueError as error:
                 raise self.fail(str(error), "it is of the type that is declared") from error
+            # One object for each name: rules look names up by the million.
+            values[f.name] = self.names.setdefault(value, value) if f.type.kind == "id" else value
         return values

@@ -9,15 +9,19 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from ...statemachines.compiler import predicate
 from ...statemachines.gate import Gate
+from ...statemachines.lease import Lease
 from ...statemachines.lower import snake
+from ...statemachines.replica import Replica
+from ...statemachines.sync import Sync
 from ...statemachines.trainer import Trainer
 from .judging import Run
-from .reading import Birth, Entry, Step
+from .reading import Birth, Entry, Step, Track
 
 is_drained = predicate(Gate, "drained")
 is_verified = predicate(Gate, "all_verified")
@@ -36,6 +40,15 @@ OVER = ("SETTLED", "LOST")
 """The states in which a lease has ended."""
 
 Keys = list[Hashable]
+
+Getter = Callable[[Any], Any]
+life: Getter = attrgetter("incarnation", "instance")
+"""An instance in one life of its process."""
+lease_here: Getter = attrgetter("incarnation", "event.lease")
+"""The lease that an event of a gate names, in the gate's own process: the `life` of that Lease."""
+turn: Getter = attrgetter("instance", "event.lease")
+"""A session and the lease of its turn."""
+lease_named: Getter = attrgetter("event.lease")
 
 
 # -- operations ------------------------------------------------------------------------------------
@@ -202,12 +215,36 @@ def questions(step: Step) -> Keys:
 # -- leases and sessions ---------------------------------------------------------------------------
 
 
+def end_of(track: Track) -> Any:
+    """The entry by which a lease has ended; None if it has not. Nothing leaves a state in which it has."""
+    end: Entry | None = None
+    for entry in reversed(track.entries):
+        if entry.post.state not in OVER:
+            break
+        end = entry
+    return end
+
+
+def ends(run: Run) -> Iterator[Step]:
+    """The steps by which leases have ended."""
+    return (e for t in run.of("Lease") if isinstance(e := end_of(t), Step))
+
+
+def receipts_and_losses(run: Run) -> Iterator[Entry]:
+    yield from run.named("Lease", "receipt")
+    for track in run.of("Lease"):
+        if (end := end_of(track)) is not None and end.post.state == "LOST":
+            yield end
+
+
 def is_receipt_true(run: Run, fact: Any) -> str:
     lease, said = fact.post, fact.values
-    true = {"session": lease.session, "ending": lease.ending, "spans": lease.spans}
     if lease.state != "SETTLED":
         return f"the lease is {lease.state}, not SETTLED"
-    return next((f"{n} is {v!r}" for n, v in true.items() if said[n] != v), "")
+    if said["session"] == lease.session and said["ending"] == lease.ending and said["spans"] == lease.spans:
+        return ""
+    true = {"session": lease.session, "ending": lease.ending, "spans": lease.spans}
+    return next(f"{n} is {v!r}" for n, v in true.items() if said[n] != v)
 
 
 def labels(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
@@ -220,9 +257,9 @@ def labels(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
             cut.add(track.incarnation)
         for entry in track.entries:
             gate = entry.post
-            if isinstance(entry, Step) and entry.name == "Admit" and entry.outcome.kind == "stay":
+            if entry.name == "Admit" and isinstance(entry, Step) and entry.outcome.kind == "stay":
                 versions.setdefault((track.incarnation, entry.event.lease), {}).setdefault(gate.version, entry)
-            if before is not None and gate.version != before.version:
+            if before is not gate and before is not None and gate.version != before.version:
                 for lease in gate.active | gate.suspended | gate.orphaned:
                     versions.setdefault((track.incarnation, lease), {}).setdefault(gate.version, entry)
             before = gate
@@ -231,9 +268,9 @@ def labels(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
             continue
         version = step.event.version
         held = versions.get((step.incarnation, step.instance), {})
-        newest = max(step.before_it.spans, default=0)
-        if version < newest:
-            yield step, None, f"tokens of version {version} after tokens of version {newest}"
+        spans = step.before_it.spans
+        if spans and version < max(spans):
+            yield step, None, f"tokens of version {version} after tokens of version {max(spans)}"
         elif version in held or step.incarnation in cut:
             yield step, held.get(version), ""
         else:
@@ -276,7 +313,7 @@ def turns_over(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
     leases = {b.instance: b.track for b in run.named("Lease", "new") if not b.restored}
     for step in run.named("Session", "EndTurn"):
         if (track := leases.get(step.event.lease)) is not None:
-            over = next((e for e in track.entries if e.post.state in OVER), None)
+            over = end_of(track)
             missing = over is None and not track.killed
             yield step, over, f"the lease stays {track.entries[-1].post.state}" if missing else ""
 
@@ -289,49 +326,52 @@ def its_gate_is_cut(run: Run, step: Step) -> bool:
 # -- causes ----------------------------------------------------------------------------------------
 
 
-def causes(run: Run) -> Iterator[tuple[Entry, None, str]]:
-    """Each birth and step that no controller commands: what it may say caused it."""
+def causes(run: Run) -> Iterator[tuple[list[Any], Callable[[Any], str]]]:
+    """The births and steps that no controller commands, by kind: what they may say caused them."""
+    for (machine, name), cause_of in _CAUSES.items():
+        yield run.named(machine, name), lambda e, of=cause_of: "" if e.cause == of(e) else _other_cause(e, of(e))
     operations: dict[str, set[str]] = {}
     for name in CONTROL:
         for step in run.named("Gate", name):
             operations.setdefault(step.incarnation, set()).add(step.cause)
-    for track in run.tracks:
-        here = operations.get(track.incarnation, set())
-        for entry in track.entries:
-            if not isinstance(entry, Step | Birth):
-                continue
-            known = _known_causes(entry, here)
-            if known is not None:
-                shown = " or ".join(filter(None, sorted(known)))
-                yield entry, None, "" if entry.cause in known else f"its cause is {entry.cause!r}, and not {shown}"
+
+    def let_in(birth: Birth) -> str:
+        known = birth.cause in ("", birth.instance) or birth.cause in operations.get(birth.incarnation, ())
+        return "" if known else _other_cause(birth, f"{birth.instance} or an operation")
+
+    yield run.named("Lease", "new"), let_in
 
 
-def _known_causes(entry: Step | Birth, operations: set[str]) -> set[str] | None:
-    """The causes that an entry may have, or None where any is good."""
-    name = entry.name if isinstance(entry, Step) else "new"
-    event: Any = entry.event if isinstance(entry, Step) else None
-    match entry.track.name, name:
-        case "Gate", "Admit" | "Settle" | "Orphan" | "GiveUp" | "Frozen" | "Thawed":
-            return {event.lease}
-        case "Gate", "Deadline":
-            return {f"timer {event.epoch}.{event.timer}"}
-        case "Gate", "Quiesced":
-            return {f"quiesce {event.epoch}"}
-        case "Gate", "Installed" | "InstallFailed":
-            return {f"install {event.epoch}"}
-        case "Gate", "Fault":
-            return {entry.instance}
-        case "Lease", "new":
-            return {"", entry.instance, *operations}
-        case "Lease", _ if name != "Cancel":
-            return {entry.instance}
-        case "Session", "BeginTurn" | "Bound" | "EndTurn":
-            return {event.lease} if name != "Bound" else set(entry.post.leases) or {entry.cause}
-        case "Sync", _ if isinstance(entry, Step):
-            refused = name == "Begin" and entry.outcome.refused
-            epoch = event.epoch if refused else 0 if name == "Restore" else entry.post.epoch
-            return {f"{entry.post.term}.{epoch}"}
-        case "Replica", _ if name not in ("new", "Leave"):
-            return {entry.instance}
-        case _:
-            return None
+def _other_cause(entry: Step | Birth, wanted: str) -> str:
+    return f"its cause is {entry.cause!r}, and not {wanted}"
+
+
+def _of_sync(step: Step) -> str:
+    """The operation of a step of Sync; a Begin that is refused is of the operation that it would have begun."""
+    refused = step.name == "Begin" and step.outcome.refused
+    epoch = step.event.epoch if refused else 0 if step.name == "Restore" else step.post.epoch
+    return f"{step.post.term}.{epoch}"
+
+
+def _of_binding(step: Step) -> str:
+    """The lease that a session was bound for; where there is none any more, whatever the step says."""
+    leases: frozenset[str] = step.post.leases
+    return step.cause if step.cause in leases or not leases else " or ".join(sorted(leases))
+
+
+_instance: Getter = attrgetter("instance")
+
+_CAUSES: dict[tuple[str, str], Callable[[Any], str]] = {
+    **{("Gate", name): lease_named for name in ("Admit", "Settle", "Orphan", "GiveUp", "Frozen", "Thawed")},
+    ("Gate", "Deadline"): lambda step: f"timer {step.event.epoch}.{step.event.timer}",
+    ("Gate", "Quiesced"): lambda step: f"quiesce {step.event.epoch}",
+    **{("Gate", name): lambda step: f"install {step.event.epoch}" for name in ("Installed", "InstallFailed")},
+    ("Gate", "Fault"): _instance,
+    **{("Lease", e.name): _instance for e in Lease.ir.events if e.name != "Cancel"},
+    ("Session", "BeginTurn"): lease_named,
+    ("Session", "EndTurn"): lease_named,
+    ("Session", "Bound"): _of_binding,
+    **{("Sync", e.name): _of_sync for e in Sync.ir.events},
+    **{("Replica", e.name): _instance for e in Replica.ir.events if e.name != "Leave"},
+}
+"""(machine, event) -> the cause that a step must have; others are free, or are operations of a controller."""

@@ -12,7 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 from ...statemachines.machines import MACHINES
-from .judging import Rule, Select, always, births, facts, leads, moments, needs, once, related, steps
+from .judging import Rule, Select, always, births, facts, leads, moments, needs, once, related, sorted_out, steps
 from .relations import (
     ANSWERS,
     CONTROL,
@@ -24,34 +24,37 @@ from .relations import (
     asks,
     bound_at_published,
     causes,
+    ends,
     epochs_of_one_term,
     is_receipt_true,
     its_gate_is_cut,
     labels,
+    lease_here,
+    lease_named,
+    life,
     operation_named,
     proof,
     proves,
     published_grows,
     questions,
+    receipts_and_losses,
     restorations,
     trainer_operation_named,
+    turn,
     turns_over,
 )
 
-GATE_EVENTS, LEASE_EVENTS, SYNC_EVENTS = (
-    tuple(e.name for e in m.ir.events) for name in ("Gate", "Lease", "Sync") for m in MACHINES if m.ir.name == name
+GATE_EVENTS, SYNC_EVENTS = (
+    tuple(e.name for e in m.ir.events) for name in ("Gate", "Sync") for m in MACHINES if m.ir.name == name
 )
 TAKEN = "go stay"
 
+born = births("Lease")
+receipts = facts("Lease", "receipt")
+begun = steps("Session", "BeginTurn", kinds=TAKEN)
 admitted = steps("Gate", "Admit", kinds=TAKEN)
-settling = steps("Lease", *LEASE_EVENTS, kinds="go")
-receipt_or_loss = Select(
-    "the receipt or the loss of its Lease",
-    lambda run: [
-        *run.named("Lease", "receipt"),
-        *moments("Lease", "", lambda lease: lease.state == "LOST").entries(run),
-    ],
-)
+ending = Select("the end of a Lease", ends)
+receipt_or_loss = Select("the receipt or the loss of its Lease", receipts_and_losses)
 installing = steps("Gate", "Install", kinds="go")
 sync_any = moments("Sync", "a Sync")
 sync_asks = Select(
@@ -70,54 +73,54 @@ gate_moments = moments("Gate", "a Gate that is so")
 # fmt: off
 RULES: tuple[Rule, ...] = (
     # leases: what the gate lets in, and what comes of it
-    needs("lease_is_admitted", births("Lease"), admitted,
-          by=lambda e: (e.incarnation, e.instance), of=lambda e: (e.incarnation, e.event.lease),
+    needs("lease_is_admitted", born, admitted,
+          by=life, of=lease_here,
           why="a lease is a request that the gate let in"),
-    leads("admitted_is_leased", admitted, births("Lease"),
-          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance),
+    leads("admitted_is_leased", admitted, born,
+          by=lease_here, of=life,
           lost=lambda run, e: e.track.killed,
           why="what the gate let in is accounted for"),
-    once("admitted_once", admitted, by=lambda e: e.event.lease,
+    once("admitted_once", admitted, by=lease_named,
          why="lease ids are never used twice"),
     always("lease_ends", last_of_lease,
            lambda run, e: None if e.track.killed else "" if e.post.state in OVER else f"it stays {e.post.state}",
            missing=True,
            why="every lease ends in settled or lost, unless its process was killed"),
-    leads("settled_has_receipt", settling, facts("Lease", "receipt"),
+    leads("settled_has_receipt", ending, receipts,
           by=lambda e: (e.incarnation, e.instance) if e.post.state == "SETTLED" else None,
-          of=lambda e: (e.incarnation, e.instance), lost=lambda run, e: e.track.killed,
+          of=life, lost=lambda run, e: e.track.killed,
           why="a settled lease has exactly one receipt"),
-    once("one_receipt", facts("Lease", "receipt"), by=lambda e: e.instance,
+    once("one_receipt", receipts, by=lambda e: e.instance,
          why="a settled lease has exactly one receipt"),
-    always("receipt_is_true", facts("Lease", "receipt"), is_receipt_true,
+    always("receipt_is_true", receipts, is_receipt_true,
            why="a receipt says what the lease was: its session, ending and version spans"),
-    leads("over_leaves_gate", settling, steps("Gate", "Settle", "GiveUp"),
-          by=lambda e: (e.incarnation, e.instance) if e.post.state in OVER and not e.track.restored else None,
-          of=lambda e: (e.incarnation, e.event.lease), lost=lambda run, e: e.track.killed,
+    leads("over_leaves_gate", ending, steps("Gate", "Settle", "GiveUp"),
+          by=lambda e: None if e.track.restored else (e.incarnation, e.instance),
+          of=lease_here, lost=lambda run, e: e.track.killed,
           why="a lease that is over no longer holds its gate up"),
     needs("gate_settles_what_is_over", steps("Gate", "Settle"), receipt_or_loss,
-          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance),
+          by=lease_here, of=life,
           why="the gate is drained only of leases whose receipt is stored"),
     needs("gate_orphans_what_is_unknown", steps("Gate", "Orphan", kinds=TAKEN), steps("Lease", "Unknown", kinds=TAKEN),
-          by=lambda e: (e.incarnation, e.event.lease), of=lambda e: (e.incarnation, e.instance), ordered=False,
+          by=lease_here, of=life, ordered=False,
           why="gate and lease are orphaned in one transaction"),
     needs("gate_suspends_what_is_frozen", steps("Gate", "Frozen", kinds=TAKEN), steps("Lease", "Frozen"),
           by=lambda e: (e.incarnation, e.event.lease) if e.event.lease in e.post.suspended else None,
-          of=lambda e: (e.incarnation, e.instance), ordered=False,
+          of=life, ordered=False,
           why="gate and lease are suspended in one transaction"),
     needs("lease_freezes_for_gate", steps("Lease", "Frozen", kinds=TAKEN), steps("Gate", "Frozen"),
-          by=lambda e: (e.incarnation, e.instance), of=lambda e: (e.incarnation, e.event.lease),
+          by=life, of=lease_here,
           ordered=False, lost=lambda run, e: e.track.killed,
           why="a lease is frozen only for a drain of its gate"),
     related("labels_are_true", labels,
             why="a token's label names the weights that its gate had for the lease, and versions only grow"),
 
     # sessions: where turns run
-    needs("lease_has_turn", births("Lease"), steps("Session", "BeginTurn", kinds=TAKEN),
-          by=lambda e: (e.post.session, e.instance), of=lambda e: (e.instance, e.event.lease),
+    needs("lease_has_turn", born, begun,
+          by=lambda e: (e.post.session, e.instance), of=turn,
           lost=lambda run, e: run.cut("Session", e.post.session),
           why="a request is made in a turn of its session"),
-    once("turn_leases", steps("Session", "BeginTurn", kinds=TAKEN), by=lambda e: e.event.lease,
+    once("turn_leases", begun, by=lease_named,
          why="lease ids are never used twice"),
     needs("bound_where_admitted", steps("Session", "Bound", kinds=TAKEN), admitted,
           by=lambda e: [(e.event.replica, e.event.incarnation, lease) for lease in sorted(e.post.leases)],
@@ -132,8 +135,8 @@ RULES: tuple[Rule, ...] = (
           of=lambda e: [(e.instance, lease, e.post.incarnation) for lease in e.post.leases],
           lost=lambda run, e: e.track.killed or run.cut("Session", e.post.session),
           why="a binding is durable before its lease is forwarded, and all turns of it run on its incarnation"),
-    leads("turns_end", steps("Session", "BeginTurn", kinds=TAKEN), steps("Session", "EndTurn", kinds=TAKEN),
-          by=lambda e: (e.instance, e.event.lease), of=lambda e: (e.instance, e.event.lease),
+    leads("turns_end", begun, steps("Session", "EndTurn", kinds=TAKEN),
+          by=turn, of=turn,
           lost=lambda run, e: e.track.killed,
           why="every lease of a session ends, and retired means that none is unsettled"),
     related("turn_ends_with_lease", turns_over,
@@ -216,7 +219,7 @@ RULES: tuple[Rule, ...] = (
     # lives and causes
     related("restored_as_it_was", restorations,
             why="a restart goes on from what was stored"),
-    related("causes", causes,
+    sorted_out("causes", causes,
             why="a step is caused by its own lease, question or operation"),
 )
 # fmt: on

@@ -9,13 +9,16 @@ Rules of this file:
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...statemachines.machines import MACHINES
+from .format import Progress, quietly
 from .judging import Findings, Run
 from .order import line_up
 from .reading import Step, Trace, read
@@ -73,17 +76,33 @@ class Verdict:
         }
 
 
-def validate(path: Path | str, machines: Sequence[Any] = MACHINES) -> Verdict:
+def validate(path: Path | str, machines: Sequence[Any] = MACHINES, progress: Progress = quietly) -> Verdict:
     """Judge a merged trace by the declared tables and the rules between them.
 
     Raises TraceError: the file cannot be judged; the message names the line and the mend.
     """
     path = Path(path)
-    trace = read(path, machines)
-    refusal = replay(trace)
+    with uncollected():
+        return _judged(path, read(path, machines, progress), progress)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the garbage collector: of the objects of a trace all stay, and it would walk them again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _judged(path: Path, trace: Trace, progress: Progress) -> Verdict:
+    refusal = replay(trace, progress)
     found = Findings()
     if refusal is None:
-        refusal = _between(trace, found)
+        refusal = between(trace, found, progress)
     steps = Counter(t.name for t in trace.tracks.values() for e in t.entries if isinstance(e, Step))
     return Verdict(
         path=path,
@@ -98,10 +117,12 @@ def validate(path: Path | str, machines: Sequence[Any] = MACHINES) -> Verdict:
     )
 
 
-def _between(trace: Trace, found: Findings) -> Inexplicable | None:
+def between(trace: Trace, found: Findings, progress: Progress = quietly) -> Inexplicable | None:
+    """Ask the rules between machines of a trace that was replayed, and line it up."""
     run = Run(trace)
-    for rule in RULES:
+    for number, rule in enumerate(RULES):
         rule.apply(run, found)
+        progress("rules", number + 1, len(RULES))
     # What is wrong in itself is told before what something else should have followed.
     wrong = sorted(found.wrong, key=lambda w: (w.missing, w.entry.line))
     if not wrong or wrong[0].missing:

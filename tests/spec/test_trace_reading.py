@@ -128,7 +128,7 @@ def test_a_fingerprint_covers_rules_and_not_where_they_stand() -> None:
     from dataclasses import replace
 
     ir = Gate.ir
-    moved = replace(ir, where="elsewhere:1", doc="said in other words")
+    moved = replace(ir, where="elsewhere:1", doc="said in other words", properties=())
     assert fingerprint(moved) == fingerprint(ir)
     cell = next(c for c in ir.cells if c.branches)
     looser = replace(cell, branches=cell.branches[1:])
