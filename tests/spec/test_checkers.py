@@ -361,6 +361,41 @@ def test_tlc_tells_its_progress() -> None:
     assert told[-1][0] == result.distinct
 
 
+def test_random_behaviours_find_a_fault_and_are_the_same_for_one_seed() -> None:
+    deep = counter(invariants=("TypeOK", "Unsent"))
+    found = [tlc.simulate(deep, behaviours=20, depth=30, seed=7) for _ in range(2)]
+    assert (found[0].verdict, found[0].violated) == ("violated", "Unsent")
+    assert found[0].trace == found[1].trace
+
+
+def test_random_behaviours_are_counted_and_pass_where_nothing_is_wrong() -> None:
+    result = tlc.simulate(counter(), behaviours=5, depth=10, seed=1)
+    assert result.ok
+    assert 5 < int(result.detail.removesuffix(" states")) <= 5 * 10 + 1
+
+
+def test_out_of_memory_is_incomplete_and_says_with_how_much() -> None:
+    text = (
+        "---- MODULE Big ----\nEXTENDS Naturals\nVARIABLE x\n"
+        "Init == x = [i \\in 1..1000000 |-> i]\nNext == x' = [i \\in 1..1000000 |-> x[i] + 1]\n===="
+    )
+    result = tlc.check(Model("Big", {"Big": text}, Config()), heap_gib=0.03125, timeout=100)
+    assert result.verdict == "incomplete"
+    assert result.detail == "out of memory, with a heap of 0.03125 GiB"
+
+
+def test_a_check_ends_soon_after_it_is_told_to() -> None:
+    name = "Endless"
+    stop = threading.Event()
+    timer = threading.Timer(2, stop.set)
+    timer.start()
+    started = time.monotonic()
+    result = tlc.check(model(name, BIG), stop=stop)
+    timer.join()
+    assert (result.verdict, result.detail) == ("incomplete", "stopped from outside")
+    assert time.monotonic() - started < 10
+
+
 def test_a_missing_part_is_named_with_its_mend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tla_checker, "WASM", tmp_path / "a" / "b" / "c" / "none.wasm")
     tla_checker._compiled.cache_clear()

