@@ -50,6 +50,7 @@ wheel: setup
 setup: .venv/.installed $(WASM)
 
 .venv/.installed: pyproject.toml constraints.txt
+	@echo "installing into .venv: torch and DeepSpeed among others, some minutes"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@

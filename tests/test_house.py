@@ -84,6 +84,12 @@ def test_the_core_and_the_command_line_need_no_extra() -> None:
     assert all(name in done.stdout for name in cli.names())
 
 
+def test_the_command_line_tells_its_version() -> None:
+    said = subprocess.run([sys.executable, "-m", "sluicegate", "--version"], capture_output=True, text=True, timeout=60)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert said.stdout.strip() == f"sluicegate {declared}"
+
+
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     (tmp_path / "needy.py").write_text(
         "HELP = EXAMPLE = 'needs a checker'\n"

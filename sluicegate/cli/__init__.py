@@ -14,6 +14,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import Protocol, cast
 
 EXTRAS: dict[str, str] = {
@@ -58,12 +59,20 @@ def load(name: str) -> Command:
     return cast(Command, importlib.import_module(f".{name.replace('-', '_')}", __name__))
 
 
+def _version() -> str:
+    try:
+        return metadata.version("sluicegate")
+    except metadata.PackageNotFoundError:
+        return "(run from its sources, not installed)"
+
+
 def parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the sub-commands in `wanted`; only their modules are imported."""
     top = argparse.ArgumentParser(
         prog="sluicegate",
         description="Swap model weights under live agent traffic, by a protocol that is checked.",
     )
+    top.add_argument("--version", action="version", version=f"sluicegate {_version()}")
     commands = top.add_subparsers(metavar="command", required=True)
     for name in wanted:
         command = load(name)
