@@ -14,12 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from ..statemachines.explore import explore
+from ..statemachines.explore import TooLarge, explore
+from ..statemachines.findings import Finding, findings
+from ..statemachines.ir import Scope
+from .alone import judge_properties
 from .checkers import tla_checker, tlc
-from .checkers.model import CheckResult, Step
+from .checkers.model import CheckerMissing, CheckResult, Step
 from .checkers.tla_values import Function, parse, show
+from .claims import Claim, judged_claims, one_line
 from .graph import compare
-from .models import SystemModel
+from .models import ModelError, SystemModel
 
 CHECKERS = ("tla-checker", "TLC")
 
@@ -28,7 +32,8 @@ CHECKERS = ("tla-checker", "TLC")
 class Row:
     """What is told of one model. `verdicts` by checker; `trouble` is empty if the row is good.
 
-    `notes` are for whoever wrote the table: a scope may be too small to reach what they name.
+    Of a machine alone, `claims` are its declared properties and `findings` what is wrong with its
+    table, or may be.
     """
 
     name: str
@@ -38,40 +43,54 @@ class Row:
     verdicts: dict[str, str]
     trouble: str = ""
     trace: tuple[Step, ...] = ()
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     @property
     def ok(self) -> bool:
         return not self.trouble
 
 
-def judge_machine(machine: Any) -> Row:
-    """A machine alone, in its declared scope: three explorations that must be one, and its table's own faults.
+def judge_machine(
+    machine: Any, scope: Scope | None = None, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0
+) -> Row:
+    """A machine alone, in `scope`, by default its declared one.
 
-    Raises CheckerMissing.
+    Its explorations must be one, its table must be without faults, and its properties must hold.
+    `timeout` is in seconds, for each exploration. Raises CheckerMissing.
     """
-    began = time.monotonic()
-    found = explore(machine)
-    trouble = ""
-    if found.overlaps:
-        first = found.overlaps[0]
-        trouble = f"rules {' and '.join(first.rules)} overlap: {first.event} in {first.snapshot}"
-    notes = [
-        f"within the scope, {d.rule} is never taken ({d.event}{f' in {d.state}' if d.state else ''}, {d.where})"
-        for d in found.dead
-    ]
-    notes += [f"within the scope, {state} is never reached" for state in found.unreached]
-    report = compare(machine)
+    ir, began = machine.ir, time.monotonic()
+    within = scope or ir.scope
+    about = " ".join(claim.name for claim in ir.properties) or "graph, guards, states"
+
+    def row(distinct: int = 0, verdicts: dict[str, str] | None = None, trouble: str = "", **more: Any) -> Row:
+        return Row(ir.name, about, distinct, time.monotonic() - began, verdicts or {}, trouble, **more)
+
+    try:
+        found = explore(machine, within, timeout=timeout)
+        report = compare(machine, timeout, within, found, checkers)
+    except (TooLarge, RuntimeError) as error:
+        if isinstance(error, CheckerMissing):
+            raise
+        return row(trouble=f"not proven: {error}")
     verdicts = {"tla-checker": str(report.checker_distinct), "TLC": "equal graph" if report.ok else "differs"}
-    return Row(
-        machine.ir.name, "graph, guards, states", report.states, time.monotonic() - began, verdicts,
-        trouble or report.difference, notes=tuple(notes),
-    )  # fmt: skip
+    verdicts = {name: said for name, said in verdicts.items() if name in checkers}
+    told = findings(machine, found)
+    claims = judge_properties(machine, within, found, checkers, timeout)
+    troubles = [str(finding) for finding in told if finding.fault]
+    # Where rules overlap the graphs differ because of that.
+    troubles += [report.difference] if report.difference and not found.overlaps else []
+    troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok]
+    trace = next((j.trace for claim in claims for j in claim.judged if not j.good and j.trace), ())
+    return row(report.states, verdicts, "; ".join(troubles), trace=trace, findings=told, claims=claims)
 
 
 def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0) -> Row:
     """A system model by the checkers named, side by side. Raises CheckerMissing."""
-    model = system.model()
+    try:
+        model = system.model()
+    except ModelError as error:
+        return Row(system.name, _properties(system), 0, 0.0, {}, f"error: {error}")
     runs: dict[str, Any] = {}
     if "tla-checker" in checkers and not system.config.properties:
         runs["tla-checker"] = lambda: tla_checker.check(model, timeout=timeout)
@@ -85,15 +104,17 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     trouble = next((t for t in _troubles(system, results)), "")
     verdicts = {name: _said(system, r) for name, r in results.items()}
     worst = next((r for r in results.values() if r.verdict == "violated"), None)
-    trace = worst.trace if worst is not None and trouble else ()
+    trace = worst.trace if worst is not None else ()
     distinct = max((r.distinct for r in results.values()), default=0)
-    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, trace)
+    claims = judged_claims(system, model, results)
+    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, trace, claims=claims)
 
 
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:
     for name, result in results.items():
         if result.verdict in ("error", "incomplete"):
-            yield f"{name}: {result.verdict}: {result.detail}"
+            said = "not proven" if result.verdict == "incomplete" else "error"
+            yield f"{name}: {said}: {one_line(result.detail)}"
         elif system.violates and result.violated != system.violates:
             yield f"{name}: {system.violates} should fail and does not: the state is not reached"
         elif not system.violates and result.verdict == "violated":
@@ -102,9 +123,9 @@ def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[
         counts = {name: result.distinct for name, result in results.items()}
         if len(set(counts.values())) > 1:
             yield "the checkers count differently: " + ", ".join(f"{n} {c}" for n, c in counts.items())
-        elif system.distinct not in counts.values():
+        elif system.distinct and system.distinct not in counts.values():
             yield (
-                f"{max(counts.values())} distinct states where {system.distinct} stand in spec/models: "
+                f"{max(counts.values())} distinct states where {system.distinct} stand with the model: "
                 "if a table or model was changed on purpose, write the new number there"
             )
 

@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import itertools
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -67,9 +68,23 @@ class Exploration:
         return snapshot, events[::-1]
 
 
-def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
-    """Everything reachable in `scope`, by default the machine's own; it all stays in memory."""
+class TooLarge(Exception):
+    """An exploration was given up; the message says at what limit."""
+
+
+MAX_STATES = 2_000_000
+"""What fits into some 4 GiB of memory with its steps, for records of a dozen fields."""
+
+
+def explore(
+    machine: type[Machine], scope: Scope | None = None, *, timeout: float | None = None, max_states: int = MAX_STATES
+) -> Exploration:
+    """Everything reachable in `scope`, by default the machine's own; it all stays in memory.
+
+    Raises TooLarge after `timeout` seconds, or at more than `max_states` snapshots.
+    """
     ir = machine.ir
+    deadline = None if timeout is None else time.monotonic() + timeout
     scope = scope or ir.scope
     bounded = [f for f in ir.fields if not f.given and f.type.kind != "note"]
     tests: dict[tuple[str, str], list[tuple[str, Any]]] = {}
@@ -82,6 +97,10 @@ def explore(machine: type[Machine], scope: Scope | None = None) -> Exploration:
     clashes: set[tuple[str, str, str, str]] = set()
     waiting = deque(found.states)
     while waiting:
+        if len(found.states) > max_states:
+            raise TooLarge(f"more than {max_states} states in this scope")
+        if deadline is not None and time.monotonic() > deadline:
+            raise TooLarge(f"stopped at its time limit of {timeout:g} s")
         before = waiting.popleft()
         source = found.states[before]
         for name, event in events:

@@ -22,8 +22,8 @@ from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, S
 
 # fmt: off
 RESERVED = frozenset({
-    "arguments", "fields", "initial", "ir", "live", "Live", "machine", "of_values", "own", "replace", "scope",
-    "snapshot", "Snapshot", "source", "state", "step", "values", "where",
+    "arguments", "fields", "imported", "initial", "ir", "live", "Live", "machine", "of_values", "own", "replace",
+    "scope", "snapshot", "Snapshot", "source", "state", "step", "values", "where",
 })
 """Names of the language itself: of machines, instances and messages."""
 

@@ -147,7 +147,7 @@ class _MachineType(type):
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> dict[str, Any]:
         return _Body() if bases else {}
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], /) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], /, imported: Any = None) -> Any:
         if not isinstance(body, _Body):
             return super().__new__(cls, name, bases, body)
         found = body.problems
@@ -157,7 +157,7 @@ class _MachineType(type):
             problems.end()
         if found:
             raise problems.DeclarationError(name, found)
-        machine = super().__new__(cls, name, bases, {**body, "ir": ir})
+        machine = super().__new__(cls, name, bases, {**body, "ir": ir, "imported": imported})
         from .compiler import compile_machine
 
         compile_machine(machine)
@@ -186,6 +186,8 @@ class Machine(metaclass=_MachineType):
     Snapshot: ClassVar[type[Instance]]
     Live: ClassVar[type[Any]]
     scope: ClassVar[Scope] = Scope()
+    imported: ClassVar[Any] = None
+    """What `from_transitions` left out of the table and knows beside it; None for a declared machine."""
     table: ClassVar[Table]
 
     @classmethod

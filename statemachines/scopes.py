@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from .ir import Ir, Scope, Type
@@ -49,14 +49,11 @@ def bounded(ir: Ir, bounds: Mapping[str, int]) -> Scope:
     return replace(scope, nat=bounds.get("nat", scope.nat), nats=tuple(nats.items()), ids=tuple(ids.items()))
 
 
-def refuse_unknown(machines: list[Ir], bounds: Mapping[str, int]) -> None:
-    """Raises UnknownBound for a bound of a name that none of the machines has."""
-    known = {"nat"}.union(*(naturals(types_of(ir)) | sorts(types_of(ir)) for ir in machines))
+def refuse_unknown(machines: Sequence[Ir], bounds: Mapping[str, int], others: Set[str] = frozenset()) -> None:
+    """Raises UnknownBound for a bound of a name that none of the machines has, nor `others` beside them."""
+    known = {"nat"}.union(others, *(naturals(types_of(ir)) | sorts(types_of(ir)) for ir in machines))
     if unknown := bounds.keys() - known:
-        named = ", ".join(ir.name for ir in machines)
-        raise UnknownBound(
-            f"no bound {', '.join(sorted(unknown))}: {named} can be bounded in {', '.join(sorted(known))}"
-        )
+        raise UnknownBound(f"no bound {', '.join(sorted(unknown))}: there are {', '.join(sorted(known))}")
 
 
 def types_of(ir: Ir) -> Named:

@@ -1,4 +1,4 @@
-"""Machines that are named on the command line, as MODULE:CLASS.
+"""Machines and models that are named on the command line, as MODULE or MODULE:NAME.
 
 Rules of this file:
 
@@ -12,9 +12,11 @@ import importlib
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..spec.models import SystemModel
     from ..statemachines import Machine
 
 
@@ -29,15 +31,69 @@ def load_machine(name: str) -> type[Machine]:
         UnknownName: the name leads to no declared machine, or its module cannot be imported.
         DeclarationError: the machine's declaration is broken.
     """
-    from ..statemachines import DeclarationError, Machine
+    from ..statemachines import Machine
 
     module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise UnknownName(f"{name!r}: write MODULE:CLASS, as in mypkg.orders:Order")
+    found = _attribute(name, _module(name, module), attribute)
+    if not (isinstance(found, type) and issubclass(found, Machine)):
+        raise UnknownName(f"{name}: is not a machine: derive it from sluicegate.Machine")
+    if not hasattr(found, "ir"):
+        raise UnknownName(f"{name}: is the base of all machines and declares none: name a class derived from it")
+    return found
+
+
+def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
+    """What `MODULE` declares, or the one thing `MODULE:NAME`: machines, and models of the whole.
+
+    A module declares the machines that are written in it, and the models in its `MODELS`. A
+    configuration of the `transitions` library is taken over as a machine.
+
+    Raises:
+        UnknownName: the name leads to nothing that can be checked, or its module cannot be imported.
+        DeclarationError: a machine's declaration is broken.
+    """
+    from ..spec.models import SystemModel
+    from ..statemachines import Machine
+    from ..statemachines.imported import is_configuration
+
+    module, colon, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *([attribute] if colon else []))):
+        raise UnknownName(f"{name!r}: write MODULE or MODULE:NAME, as in mypkg.orders:Order")
+    found = _module(name, module)
+    if not colon:
+        declared = [v for v in vars(found).values() if isinstance(v, type) and issubclass(v, Machine)]
+        machines = [m for m in dict.fromkeys(declared) if m.__module__ == found.__name__]
+        models = [m for m in getattr(found, "MODELS", ()) if isinstance(m, SystemModel)]
+        if not machines and not models:
+            raise UnknownName(f"{name}: declares no machine and no MODELS: name what is to be checked, MODULE:NAME")
+        return machines, models
+    value = _attribute(name, found, attribute)
+    if isinstance(value, SystemModel):
+        return [], [value]
+    if is_configuration(value):
+        return [_taken_over(name, value, attribute)], []
+    return [load_machine(name)], []
+
+
+def _taken_over(name: str, configuration: Any, attribute: str) -> type[Machine]:
+    from ..statemachines.imported import from_transitions
+
+    try:
+        return from_transitions(configuration, "".join(p[:1].upper() + p[1:].lower() for p in attribute.split("_")))
+    except ValueError as error:
+        raise UnknownName(f"{name}: {error}") from error
+
+
+def _module(name: str, module: str) -> ModuleType:
+    """The module, whatever it does while it is imported."""
+    from ..statemachines import DeclarationError
+
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        return importlib.import_module(module)
     except (DeclarationError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit too: it must not end this process
@@ -47,10 +103,10 @@ def load_machine(name: str) -> type[Machine]:
         own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(os.getcwd())]
         where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
         raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
+
+
+def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
+    found = getattr(module, attribute, None)
     if found is None:
-        raise UnknownName(f"{name}: {module} has no {attribute}: name a class that it declares")
-    if not (isinstance(found, type) and issubclass(found, Machine)):
-        raise UnknownName(f"{name}: is not a machine: derive it from sluicegate.Machine")
-    if not hasattr(found, "ir"):
-        raise UnknownName(f"{name}: is the base of all machines and declares none: name a class derived from it")
+        raise UnknownName(f"{name}: {module.__name__} has no {attribute}: name something that it declares")
     return found

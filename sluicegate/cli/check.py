@@ -6,36 +6,55 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ._machines import UnknownName, load_machine
+from ._machines import UnknownName, load_declared
 
 if TYPE_CHECKING:
+    from ..spec.claims import Claim
     from ..spec.judge import Row
+    from ..spec.models import SystemModel
+    from ..statemachines import Machine
 
-HELP = "check the declared machines and the models of the whole, or a machine of your own"
-EXAMPLE = "sluicegate check mypkg.orders:Order"
+HELP = "check the declared machines and the models of the whole, or machines and models of your own"
+EXAMPLE = "sluicegate check mypkg.orders:Order --bound amount=3"
 PROFILES = ("small", "full", "simulate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("machine", nargs="*", help="MODULE:CLASS of a machine; by default all of this project")
+    parser.add_argument(
+        "names", nargs="*", metavar="MODULE[:NAME]",
+        help="a machine, a configuration of `transitions` or a SystemModel of your own; without NAME all machines "
+        "of the module and the models in its MODELS; without MODULE all of this project",
+    )  # fmt: skip
     parser.add_argument(
         "--model", action="append", default=[], metavar="NAME", help="only this model or machine; may be repeated"
     )
     parser.add_argument(
         "--profile", choices=PROFILES, default="small",
-        help="which models of this project: small (at every push), full (larger bounds), simulate (random behaviours)",
+        help="which models: small (at every push), full (larger bounds), simulate (random behaviours)",
     )  # fmt: skip
-    parser.add_argument("--checker", choices=("tla-checker", "TLC"), help="judge the models by one checker only")
+    parser.add_argument("--checker", choices=("tla-checker", "TLC"), help="judge by one checker only")
+    parser.add_argument(
+        "--bound", action="append", default=[], metavar="NAME=VALUE",
+        help="in place of the declared scope: nat=5 for all naturals, or the name of a field, an argument, an id "
+        "sort, a number in a model's constants; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, metavar="SECONDS", help="for each run of a checker; 600 by default"
+    )
+
+
+Job = tuple[str, Callable[[], "Row"]]
 
 
 def run(args: argparse.Namespace) -> int:
     from ..spec.checkers import CheckerMissing
-    from ..statemachines.problems import DeclarationError
+    from ..statemachines import DeclarationError
 
     try:
-        todo = list(_own(args.machine) if args.machine else _project(args.model, args.profile, args.checker))
+        todo = list(_jobs(args))
     except DeclarationError as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 1
@@ -43,40 +62,81 @@ def run(args: argparse.Namespace) -> int:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
     try:
-        return _judge(todo)
+        return _judge(todo, bool(args.names))
     except CheckerMissing as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
 
 
-def _own(names: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
-    from ..spec.judge import judge_machine
-
-    for name in names:
-        machine = load_machine(name)
-        yield machine.__name__, lambda machine=machine: judge_machine(machine)
-
-
-def _project(wanted: list[str], profile: str, checker: str | None) -> Iterator[tuple[str, Callable[[], Row]]]:
+def _jobs(args: argparse.Namespace) -> Iterator[Job]:
     from ..spec.judge import CHECKERS, judge_machine, judge_system
+    from ..statemachines.scopes import UnknownBound, bounded
+
+    machines, models = _own(args.names) if args.names else _project()
+    known = [m.__name__ for m in machines] + [m.name for m in models]
+    if unknown := [name for name in args.model if name not in known]:
+        raise UnknownName(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
+    if args.model:
+        machines = [m for m in machines if m.__name__ in args.model]
+        models = [m for m in models if m.name in args.model]
+    else:
+        models = [m for m in models if m.profile == args.profile]
+        machines = machines if args.names or args.profile == "small" else []
+    try:
+        bounds = _bounds(args.bound, machines, models)
+    except UnknownBound as error:
+        raise UnknownName(str(error)) from error
+    by = (args.checker,) if args.checker else CHECKERS
+    for machine in machines:
+        scope = bounded(machine.ir, bounds)
+        yield machine.__name__, lambda m=machine, s=scope: judge_machine(m, s, by, args.timeout)
+    for system in models:
+        system = _rebound(system, bounds)
+        yield system.name, lambda s=system: judge_system(s, by, args.timeout)
+
+
+def _own(names: list[str]) -> tuple[list[type[Machine]], list[SystemModel]]:
+    machines: dict[type[Machine], None] = {}
+    models: dict[str, SystemModel] = {}
+    for name in names:
+        declared, beside = load_declared(name)
+        machines.update(dict.fromkeys(declared))
+        models.update((model.name, model) for model in beside)
+    return list(machines), list(models.values())
+
+
+def _project() -> tuple[list[type[Machine]], list[SystemModel]]:
     from ..spec.models import MODELS
     from ..statemachines.machines import MACHINES
 
-    known = [m.__name__ for m in MACHINES] + [m.name for m in MODELS]
-    if unknown := [name for name in wanted if name not in known]:
-        raise UnknownName(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
-    for machine in MACHINES:
-        if machine.__name__ in wanted or (not wanted and profile == "small"):
-            yield machine.__name__, lambda machine=machine: judge_machine(machine)
-    for system in MODELS:
-        if system.name in wanted or (not wanted and system.profile == profile):
-            by = (checker,) if checker else CHECKERS
-            yield system.name, lambda system=system, by=by: judge_system(system, by)
+    return list(MACHINES), list(MODELS)
 
 
-def _judge(todo: list[tuple[str, Callable[[], Row]]]) -> int:
-    from ..spec.judge import changes
+def _bounds(given: list[str], machines: list[type[Machine]], models: list[SystemModel]) -> dict[str, int]:
+    """`--bound`: raises UnknownBound for what nothing here has, UnknownName for what is no natural."""
+    from ..statemachines.scopes import refuse_unknown
 
+    bounds: dict[str, int] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not value.isdecimal():
+            raise UnknownName(f"--bound {text}: write NAME=VALUE with a natural, as in --bound nat=3")
+        bounds[name] = int(value)
+    numbers = {name for model in models for name, value in model.config.constants.items() if value.isdecimal()}
+    refuse_unknown([m.ir for m in machines], bounds, numbers)
+    return bounds
+
+
+def _rebound(system: SystemModel, bounds: dict[str, int]) -> SystemModel:
+    """The model with other numbers; how many states it then has is not known beforehand."""
+    constants = system.config.constants
+    changed = {n: str(v) for n, v in bounds.items() if constants.get(n, "").isdecimal() and constants[n] != str(v)}
+    if not changed:
+        return system
+    return replace(system, distinct=0, config=replace(system.config, constants={**constants, **changed}))
+
+
+def _judge(todo: list[Job], own: bool) -> int:
     began = time.monotonic()
     bad = 0
     print(f"{'model':14} {'distinct':>9} {'seconds':>8}  {'tla-checker':28} {'TLC':28} properties", flush=True)
@@ -87,16 +147,38 @@ def _judge(todo: list[tuple[str, Callable[[], Row]]]) -> int:
         cells = (row.verdicts.get(checker, "-") for checker in ("tla-checker", "TLC"))
         judged = " ".join(f"{cell:28}" for cell in cells)
         print(f"{row.name:14} {row.distinct:>9} {row.seconds:>8.1f}  {judged} {row.properties}", flush=True)
-        for note in row.notes:
-            print(f"  note: {note}")
-        if row.ok:
-            continue
-        bad += 1
-        print(f"  FAILED: {row.trouble}")
-        for line in changes(row.trace):
-            print(f"    {line}")
+        for line in _details(row, own):
+            print(f"  {line}")
+        bad += not row.ok
     print(f"{len(todo) - bad} good, {bad} failed, in {time.monotonic() - began:.0f} s")
     return 1 if bad else 0
+
+
+def _details(row: Row, own: bool) -> Iterator[str]:
+    """What is told under the line of a model: its properties and findings, and what shows that one fails."""
+    from ..spec.judge import changes
+
+    for finding in row.findings:
+        yield f"{'FAILED' if finding.fault else 'note'}: {finding}"
+        yield from (f"    {line}" for line in finding.run)
+    for claim in row.claims if own else ():
+        yield from _claim(claim)
+    if not row.ok and not any(f.fault for f in row.findings) and all(claim.ok for claim in row.claims if claim.story):
+        yield f"FAILED: {row.trouble}"
+    if row.trace and not any(claim.story for claim in row.claims) and (own or not row.ok):
+        yield from (f"    {line}" for line in changes(row.trace))
+
+
+def _claim(claim: Claim) -> Iterator[str]:
+    words = f": {claim.says}" if claim.says else ""
+    mark = "" if claim.ok else "FAILED: "
+    yield f"{mark}{claim.name} {claim.verdict}{', as it must' if claim.expected else ''}{words}"
+    by = [
+        f"{j.checker} {j.verdict}, {j.distinct} states, {j.seconds:.1f} s" if j.seconds else f"{j.checker} {j.verdict}"
+        for j in claim.judged
+    ]
+    yield f"    {'; '.join(by) or 'TLC alone judges it'}"
+    yield from (f"    {line}" for line in claim.story)
 
 
 def _progress(text: str) -> None:

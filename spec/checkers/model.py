@@ -74,8 +74,12 @@ class Model:
     config: Config
 
     @classmethod
-    def load(cls, path: Path, config: Config, library: Sequence[Path] = ()) -> Model:
-        """Read a module and all that it extends or instantiates, from its folder, then from `library`.
+    def load(
+        cls, path: Path, config: Config, library: Sequence[Path] = (), made: Mapping[str, str] | None = None
+    ) -> Model:
+        """Read a module and all that it extends or instantiates: out of `made`, from its folder, from `library`.
+
+        `made` holds the text of modules that need not be in any folder, by name.
 
         Raises FileNotFoundError naming the module that is in none of the folders, and who wants it.
         """
@@ -85,6 +89,10 @@ class Model:
         while wanted:
             name, by = wanted.pop()
             if name in modules:
+                continue
+            if made and name in made:
+                modules[name] = made[name]
+                wanted += [(inner, name) for inner in imports(made[name])]
                 continue
             found = next((f for folder in folders if (f := folder / f"{name}.tla").is_file()), None)
             if found is None:

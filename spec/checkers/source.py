@@ -10,7 +10,7 @@ STANDARD_MODULES = frozenset(
 EXTENDS = re.compile(r"^[ \t]*EXTENDS[ \t]+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 
 _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
-_DECLARED = re.compile(r"^[ \t]*(?:CONSTANTS?|VARIABLES?)\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
+_DECLARED = re.compile(r"^[ \t]*(CONSTANT|VARIABLE)S?\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:LOCAL[ \t]+)?(\w+)[ \t]*(?:\([^)=]*\)|\[[^]=]*\])?[ \t]*==(?!=)", re.MULTILINE)
 _OUTSIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|\\\*[^\n]*|\(\*')
 _INSIDE = re.compile(r"\(\*|\*\)")
@@ -39,8 +39,27 @@ def imports(text: str) -> list[str]:
 
 def definitions(text: str) -> list[str]:
     """The names that a module without comments declares or defines at its top level, in the first column."""
-    declared = [name.strip() for names in _DECLARED.findall(text) for name in names.split(",")]
+    declared = [name.strip() for _, names in _DECLARED.findall(text) for name in names.split(",")]
     return declared + _DEFINED.findall(text)
+
+
+def constants(text: str) -> list[str]:
+    """The constants that a module without comments declares."""
+    return [name.strip() for kind, names in _DECLARED.findall(text) if kind == "CONSTANT" for name in names.split(",")]
+
+
+def comments(text: str) -> dict[str, str]:
+    """What the line comments just above each definition of a module say of it."""
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("\\*"):
+            above.append(line.removeprefix("\\*").strip())
+            continue
+        if (defined := _DEFINED.match(line)) and above:
+            found[defined[1]] = " ".join(above)
+        above = []
+    return found
 
 
 def _blank(text: str) -> str:

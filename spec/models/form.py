@@ -5,16 +5,20 @@ Rules of this file:
 - The bounds of a model stand in the module of its TLA+ file, with the number of distinct states; a
   count that changes without a change of model or table fails.
 - A key state is a model that must be violated: its invariant says that the state is never reached.
+- The models of other machines have the same form: their module is in a folder of their own, over the
+  operators of machines of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ...statemachines.machine import Machine
 from ...statemachines.machines import MACHINES
 from ..checkers.model import Config, Model
+from ..checkers.source import constants, definitions, without_comments
 from ..emitter import files
 
 SPEC = Path(__file__).resolve().parent.parent
@@ -22,14 +26,19 @@ Profile = Literal["small", "full", "simulate"]
 PROFILES: tuple[Profile, ...] = ("small", "full", "simulate")
 
 
+class ModelError(ValueError):
+    """A model that no checker needs to see: one line that says what is wrong with it, and how to mend it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SystemModel:
     """A module at bounds. `violates` is the invariant that must fail, empty where all must hold.
 
-    `distinct` is the number of distinct states, 0 where the run ends at a violation and for random
-    behaviours. `faults` are the kinds of fault that the model has, by the names in `FAULTS`. A model
-    with temporal properties is judged by TLC alone, and so is one with `tlc_only`. In profile
-    *simulate* TLC takes `behaviours` random behaviours of up to `depth` steps.
+    `distinct` is the number of distinct states, 0 where the run ends at a violation, for random
+    behaviours, and where the number is not held to. `faults` are the kinds of fault that the model has,
+    by the names in `FAULTS`. A model with temporal properties is judged by TLC alone, and so is one
+    with `tlc_only`. In profile *simulate* TLC takes `behaviours` random behaviours of up to `depth`
+    steps. The module stands in `folder`, over the operators of `machines`.
     """
 
     name: str
@@ -43,16 +52,40 @@ class SystemModel:
     tlc_only: bool = False
     behaviours: int = 0
     depth: int = 0
+    folder: Path = SPEC
+    machines: tuple[type[Machine], ...] = MACHINES
 
     @property
     def properties(self) -> tuple[str, ...]:
         return (*self.config.invariants, *self.config.properties)
 
     def model(self) -> Model:
-        """The model over the tables as they are declared now, whatever the generated files still say."""
-        made = Model.load(SPEC / f"{self.module}.tla", self.config, (SPEC / "generated",))
-        declared = {name.removesuffix(".tla"): text for name, text in files(m.ir for m in MACHINES).items()}
-        return replace(made, modules={name: declared.get(name, text) for name, text in made.modules.items()})
+        """The model over the tables as they are declared now, whatever generated files still say.
+
+        Raises ModelError for a module that is not there, a constant without a value, and a name in the
+        configuration that no module defines.
+        """
+        declared = {name.removesuffix(".tla"): text for name, text in files(m.ir for m in self.machines).items()}
+        path = self.folder / f"{self.module}.tla"
+        try:
+            model = Model.load(path, self.config, made=declared)
+        except FileNotFoundError as error:
+            said = f"there is no {error.filename}" if error.filename else str(error)
+            raise ModelError(f"{said}: name the folder in SystemModel(folder=...)") from error
+        self._check_names(model)
+        return model
+
+    def _check_names(self, model: Model) -> None:
+        texts = [without_comments(text) for text in model.modules.values()]
+        open_ = [name for text in texts for name in constants(text) if name not in self.config.constants]
+        if open_:
+            given = f'Config(constants={{"{open_[0]}": ...}})'
+            raise ModelError(f"constant {', '.join(open_)} of {self.module} has no value: bound it in {given}")
+        config, known = self.config, {name for text in texts for name in definitions(text)}
+        heads = (config.spec,) if config.spec else (config.init, config.next)
+        named = (*heads, *self.properties, *config.constraints, *filter(None, [config.symmetry]))
+        if missing := [name for name in named if name not in known]:
+            raise ModelError(f"{', '.join(missing)} names nothing: {self.module}.tla does not define it")
 
 
 FAULTS: dict[str, str] = {

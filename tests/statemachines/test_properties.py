@@ -220,5 +220,5 @@ def test_bounds_take_the_place_of_the_declared_ones() -> None:
 
 def test_an_unknown_bound_is_refused_with_those_there_are() -> None:
     refuse_unknown([Turnstile.ir], {"nat": 1, "coins": 2, "worth": 1})
-    with pytest.raises(UnknownBound, match=r"no bound coinz: Turnstile can be bounded in coins, nat, people, worth"):
+    with pytest.raises(UnknownBound, match=r"no bound coinz: there are coins, nat, people, worth"):
         refuse_unknown([Turnstile.ir], {"coinz": 1})

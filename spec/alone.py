@@ -1,0 +1,147 @@
+"""The properties that a machine declares, judged on the machine alone: by the compiled step and by the checkers.
+
+Rules of this file:
+
+- Each property gets a verdict of its own from each checker: what one violation hides is judged again
+  without it. A run that did not end, or an error, is never a verdict on the machine.
+- A leads-to is judged by TLC alone.
+- A counterexample is told in the words of the declaration: events, rules, what each step changed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from ..statemachines.display import show
+from ..statemachines.explore import Exploration, events_of
+from ..statemachines.ir import Ir, Property, Scope
+from ..statemachines.properties import judge, says
+from ..statemachines.telling import told
+from .checkers import tla_checker, tlc
+from .checkers.model import CheckResult, Model
+from .checkers.tla_values import parse
+from .claims import STEP, Claim, Judged, Said
+from .emitter.properties import checked_as
+from .graph import alone, record
+
+
+def judge_properties(
+    machine: Any, scope: Scope, found: Exploration, checkers: Sequence[str], timeout: float
+) -> tuple[Claim, ...]:
+    """Every property of `machine` by the step, which `found` this exploration of `scope`, and by `checkers`.
+
+    `timeout` is in seconds, for each run of a checker. Raises CheckerMissing.
+    """
+    ir: Ir = replace(machine.ir, scope=scope)
+    if not ir.properties:
+        return ()
+    runs: list[Callable[[], dict[str, Judged]]] = []
+    if "tla-checker" in checkers:
+        model = alone(ir, only_changes=True)
+        runs.append(lambda: _by("tla-checker", tla_checker.check, model, ir.properties, timeout))
+    if "TLC" in checkers:
+        whole = alone(ir)
+        whole = replace(whole, config=replace(whole.config, next="Changes"))
+        runs.append(lambda: _by("TLC", tlc.check, whole, ir.properties, timeout))
+    ours = {
+        claim.name: Judged(STEP, _in_one(claim, witness is not None), len(found.states))
+        for claim, witness in judge(machine, found)
+    }
+    with ThreadPoolExecutor(2) as pool:
+        said = [ours, *pool.map(lambda run: run(), runs)]
+    claims = []
+    for claim in ir.properties:
+        judged = tuple(by[claim.name] for by in said if claim.name in by)
+        claims.append(Claim(claim.name, says(claim), judged, tuple(_story(machine, scope, found, claim, judged))))
+    return tuple(claims)
+
+
+def _in_one(claim: Property, witnessed: bool) -> Said:
+    if claim.kind == "reachable":
+        return "reached" if witnessed else "not reached"
+    return "fails" if witnessed else "holds"
+
+
+def _by(checker: str, check: Any, model: Model, claims: Sequence[Property], timeout: float) -> dict[str, Judged]:
+    config = model.config
+    names = {checked_as(claim): claim for claim in claims}
+
+    def run(invariants: tuple[str, ...] = (), properties: tuple[str, ...] = ()) -> CheckResult:
+        spec = "Spec" if properties else ""
+        asked = replace(config, invariants=invariants, properties=properties, spec=spec)
+        return check(replace(model, config=asked), timeout=timeout)
+
+    def each(left: list[str], run: Callable[[tuple[str, ...]], CheckResult]) -> Iterator[tuple[str, CheckResult]]:
+        """The result of every name, the rest being judged again without one that is violated."""
+        while left:
+            result = run(tuple(left))
+            over = [result.violated] if result.verdict == "violated" and result.violated in left else left
+            yield from ((str(name), result) for name in over)
+            left = [name for name in left if name not in over]
+
+    kinds = {kind: [n for n, c in names.items() if c.kind == kind] for kind in ("reachable", "leads_to")}
+    safe = [n for n, c in names.items() if c.kind in ("always", "never")]
+    results = list(each(safe, lambda left: run(invariants=left)))
+    results += [(name, run(invariants=(name,))) for name in kinds["reachable"]]
+    if checker == "TLC":
+        results += each(kinds["leads_to"], lambda left: run(properties=left))
+    return {names[name].name: _judged(checker, names[name], result) for name, result in results}
+
+
+def _judged(checker: str, claim: Property, result: CheckResult) -> Judged:
+    verdict: Said = "error"
+    if result.verdict == "incomplete":
+        verdict = "not proven"
+    elif result.verdict == "ok" or (result.verdict == "violated" and result.violated == checked_as(claim)):
+        verdict = _in_one(claim, result.verdict == "violated")
+    trace = result.trace if result.verdict == "violated" else ()
+    return Judged(checker, verdict, result.distinct, result.seconds, result.detail, trace)
+
+
+# -- counterexamples in words ----------------------------------------------------------------------
+
+
+def _story(machine: Any, scope: Scope, found: Exploration, claim: Property, judged: Sequence[Judged]) -> Iterator[str]:
+    if claim.kind != "leads_to":
+        witness = next(w for c, w in judge(machine, found) if c.name == claim.name)
+        if witness is not None:
+            born, events = found.path(witness)
+            yield from told(machine, born, events)
+            broken = f"not ({show(claim.condition)})" if claim.kind == "always" else show(claim.condition)
+            yield f"here {broken}"
+        return
+    failed = next((j for j in judged if j.verdict == "fails"), None)
+    if failed is None:
+        return
+    by_record = {record(snapshot): snapshot for snapshot in found.states}
+    run = [by_record[parse(step.state["m"])] for step in failed.trace]
+    events = [_between(machine, scope, *pair) for pair in itertools.pairwise(run)]
+    yield from told(machine, run[0], events)
+    yield from _ending(machine, claim, run, failed.detail)
+
+
+def _between(machine: Any, scope: Scope, before: Any, after: Any) -> Any:
+    """An event that leads from one snapshot to the other."""
+    events = (event for e in machine.ir.events for event in events_of(machine, e, scope))
+    return next(event for event in events if machine.step(before, event)[0] == after)
+
+
+def _ending(machine: Any, claim: Property, run: Sequence[Any], detail: str) -> Iterator[str]:
+    """How a run goes on for ever without what was promised."""
+    assert claim.then is not None
+    back = detail.partition("Back to state ")[2].partition(":")[0]
+    if back:
+        yield f"and from here step {back} again, and so on for ever"
+    else:
+        yield "and then nothing comes any more"
+    relied = " and ".join(claim.fair)
+    if claim.fair:
+        yield f"although {relied} can be relied on: it has come, or could change nothing"
+    else:
+        events = ", ".join(e.name for e in machine.ir.events)
+        yield f"no event is relied on: name those that always come in the end, fair=(...) with some of {events}"
+    yield f"so {show(claim.condition)} does not lead to {show(claim.then)}"

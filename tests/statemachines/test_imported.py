@@ -1,0 +1,282 @@
+"""What `from_transitions` makes of configurations of the `transitions` library, and what checking them finds."""
+
+import random
+from typing import Any
+
+import pytest
+import transitions
+from transitions.extensions import GraphMachine, HierarchicalMachine
+
+from sluicegate.statemachines import DeclarationError, Machine
+from sluicegate.statemachines.explore import explore
+from sluicegate.statemachines.findings import Finding, findings
+from sluicegate.statemachines.imported import from_transitions, is_configuration
+
+MATTER = {
+    "states": ["gas", "solid", "liquid"],
+    "initial": "solid",
+    "transitions": [
+        ["melt", "solid", "liquid"],
+        ["evaporate", "liquid", "gas"],
+        {"trigger": "sublimate", "source": "solid", "dest": "gas"},
+        {"trigger": "cool_down", "source": "*", "dest": "solid"},
+        {"trigger": "shake", "source": ["liquid", "gas"], "dest": None},
+    ],
+}
+
+
+def test_a_configuration_becomes_a_machine_that_can_be_checked() -> None:
+    machine = from_transitions(MATTER, "Matter")
+    assert machine.__name__ == "Matter"
+    assert machine.ir.states == ("SOLID", "GAS", "LIQUID")
+    assert [e.name for e in machine.ir.events] == ["Melt", "Evaporate", "Sublimate", "CoolDown", "Shake"]
+    cells = {(c.event, c.state): (c.otherwise.kind, c.otherwise.target) for c in machine.ir.cells}
+    assert cells["Melt", "SOLID"] == ("go", "LIQUID")
+    assert cells["Melt", "GAS"] == ("refuse", "GAS")
+    assert cells["CoolDown", "SOLID"] == ("go", "SOLID")
+    assert cells["Shake", "LIQUID"] == ("stay", "LIQUID")
+    assert explore(machine).unreached == []
+
+
+def test_what_the_library_ignores_is_ignored() -> None:
+    machine = from_transitions({**MATTER, "ignore_invalid_triggers": True})
+    assert machine.ir.cell("Melt", "GAS").otherwise.kind == "ignore"
+
+
+def test_an_existing_machine_and_its_import_go_the_same_way() -> None:
+    library = transitions.Machine(**MATTER)
+    machine = from_transitions(library)
+    live = machine.Live()
+    assert {e.name for e in machine.ir.events} == {"Melt", "Evaporate", "Sublimate", "CoolDown", "Shake"}
+    triggers = ["melt", "shake", "evaporate", "shake", "melt", "cool_down", "sublimate", "cool_down"]
+    for trigger in triggers:
+        try:
+            library.trigger(trigger)
+            legal = True
+        except transitions.MachineError:
+            legal = False
+        assert getattr(live, trigger)().refused is not legal
+        assert live.state == library.state.upper()
+
+
+DOOR = {
+    "states": ["shut", "open"],
+    "initial": "shut",
+    "transitions": [
+        {"trigger": "push", "source": "shut", "dest": "open", "conditions": "is_light", "unless": "is_locked"},
+        {"trigger": "push", "source": "shut", "dest": "shut", "conditions": ["is_light"]},
+        {"trigger": "push", "source": "open", "dest": "shut"},
+        {"trigger": "push", "source": "open", "dest": "open"},
+    ],
+}
+
+
+@pytest.mark.parametrize("light", [False, True])
+@pytest.mark.parametrize("locked", [False, True])
+def test_conditions_are_asked_in_the_librarys_order(light: bool, locked: bool) -> None:
+    class Model:
+        is_light = is_locked = False
+
+        def push(self) -> bool:
+            raise NotImplementedError
+
+    machine = from_transitions(DOOR, "Door")
+    assert [f.name for f in machine.ir.event("Push").fields] == ["is_light", "is_locked"]
+    model, live = Model(), machine.Live()
+    model.is_light, model.is_locked = light, locked
+    library = transitions.Machine(
+        model=model,  # pyright: ignore[reportArgumentType]
+        **{
+            **DOOR,
+            "transitions": [
+                {
+                    **t,
+                    "conditions": [lambda n=n: getattr(model, n) for n in _names(t.get("conditions"))],
+                    "unless": [lambda n=n: getattr(model, n) for n in _names(t.get("unless"))],
+                }
+                for t in DOOR["transitions"]
+            ],
+        },
+        model_override=True,
+    )
+    for _ in range(3):
+        taken = library.events["push"].trigger(model)
+        outcome = live.push(is_light=light, is_locked=locked)
+        assert (outcome.kind in ("go", "stay")) is taken
+        assert live.state == model.state.upper()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _names(names: str | list[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else names or []
+
+
+NESTED = {
+    "states": [
+        "off",
+        {
+            "name": "on",
+            "initial": "idle",
+            "children": ["idle", {"name": "busy", "children": ["a", "b"], "initial": "a"}],
+            "transitions": [["work", "idle", "busy"], ["work", "busy_a", "busy_b"], ["rest", "busy", "idle"]],
+        },
+    ],
+    "initial": "off",
+    "transitions": [
+        ["start", "off", "on"],
+        ["stop", "on", "off"],
+        ["kick", "*", "="],
+        ["jump", "on_busy", "on_busy_b"],
+    ],
+}
+
+
+def test_nested_states_are_flattened_as_the_library_runs_them() -> None:
+    library = HierarchicalMachine(**NESTED)
+    for machine in (from_transitions(NESTED, "Nested"), from_transitions(library, "Nested")):
+        assert machine.ir.states == ("OFF", "ON_IDLE", "ON_BUSY_A", "ON_BUSY_B")
+        assert faults(machine) == []
+        live, rng = machine.Live(), random.Random(1)
+        library.set_state("off")
+        for _ in range(500):
+            trigger = rng.choice(["start", "stop", "kick", "jump", "work", "rest"])
+            try:
+                library.trigger_event(library, trigger)
+                legal = True
+            except transitions.MachineError:
+                legal = False
+            assert getattr(live, trigger)().refused is not legal
+            assert live.state == library.state.upper()
+
+
+def test_what_an_inner_state_decides_is_not_asked_further_out() -> None:
+    inner = {"trigger": "go", "source": "x", "dest": "y", "conditions": "ready"}
+    outer = {"trigger": "go", "source": "p", "dest": "end", "conditions": "tired"}
+    states = [{"name": "p", "initial": "x", "children": ["x", "y"], "transitions": [inner]}, "end"]
+    machine = from_transitions({"states": states, "initial": "p", "transitions": [outer]}, final=["end"])
+    live = machine.Live()
+    assert (live.go(ready=True, tired=True).kind, live.state) == ("go", "P_Y")
+    assert explore(machine).overlaps == []
+
+
+@pytest.mark.parametrize("parts", [{"parallel": ["c", "d"]}, {"children": ["c", "d"], "initial": ["c", "d"]}])
+def test_parallel_states_are_refused_with_the_reason(parts: dict[str, Any]) -> None:
+    config: dict[str, Any] = {"states": ["a", {"name": "b", **parts}], "initial": "a"}
+    for given in ({**config, "transitions": []}, HierarchicalMachine(**config)):
+        with pytest.raises(ValueError, match=r"b is parallel, in several states at once.*make a machine of each part"):
+            from_transitions(given)
+
+
+def test_the_keywords_of_a_machine_that_draws_itself_are_taken() -> None:
+    config = {**MATTER, "title": "Matter", "show_conditions": True, "graph_engine": "mermaid"}
+    assert from_transitions(config).ir.states == ("SOLID", "GAS", "LIQUID")
+    drawing = GraphMachine(**config)
+    assert from_transitions(drawing).ir.states == ("SOLID", "GAS", "LIQUID")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({**MATTER, "initial": None}, "no initial state"),
+        ({**MATTER, "colour": "red"}, "transitions.Machine takes no colour"),
+        ({**MATTER, "transitions": [["melt", "solid", "nowhere"]]}, r"goes to nowhere, which is no state; there"),
+        ({**MATTER, "transitions": [["melt", "solidd", "liquid"]]}, r"starts in solidd, which is no state"),
+        ({**MATTER, "transitions": [["melt"]]}, "the transitions library cannot read it"),
+        (3, "3 is no configuration"),
+    ],
+)  # fmt: skip
+def test_what_is_no_configuration_is_refused_in_one_line(config: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as error:
+        from_transitions(config)
+    assert "\n" not in str(error.value)
+
+
+def test_final_states_that_are_not_there_are_refused() -> None:
+    with pytest.raises(ValueError, match="no state vapour to be final; there are solid, gas, liquid"):
+        from_transitions(MATTER, final=["vapour"])
+
+
+def faults(machine: type[Machine]) -> list[Finding]:
+    return [finding for finding in findings(machine, explore(machine)) if finding.fault]
+
+
+ORDERS: dict[str, Any] = {
+    "states": ["open", "paid", "held", "looped", {"name": "sent", "final": True}, "lost"],
+    "initial": "open",
+    "transitions": [
+        {"trigger": "pay", "source": "open", "dest": "paid", "conditions": "is_full"},
+        {"trigger": "pay", "source": "open", "dest": "held", "conditions": "is_late"},
+        {"trigger": "send", "source": "paid", "dest": "sent", "after": "tell_customer"},
+        {"trigger": "send", "source": "lost", "dest": "sent"},
+        {"trigger": "turn", "source": "open", "dest": "looped"},
+        {"trigger": "turn", "source": "looped", "dest": "looped"},
+        {"trigger": "turn", "source": "looped", "dest": "open"},
+    ],
+}
+
+
+def test_each_fault_is_named_with_a_run_that_shows_it() -> None:
+    machine = from_transitions(ORDERS, "Orders")
+    found = {finding.kind: finding for finding in faults(machine)}
+    assert found.keys() == {"nondeterminism", "unreachable state", "deadlock", "dead state", "rule never taken"}
+    assert found["nondeterminism"].text == (
+        "in OPEN, Pay(is_full=true, is_late=true) fits two rules: pay_open: if is_full, go to PAID; "
+        "and pay_open_2: if is_late, go to HELD. The first is taken"
+    )
+    assert found["unreachable state"].text == "LOST is never reached: nothing goes there"
+    assert found["deadlock"].text.startswith("no event does anything in HELD")
+    assert found["deadlock"].run == (
+        "0. a new Orders: OPEN",
+        "1. Pay(is_full=false, is_late=true) in OPEN, by pay_open_2: OPEN -> HELD",
+    )
+    assert found["dead state"].text == "no final state (SENT) can be reached from LOOPED any more"
+    assert found["dead state"].run[-1] == "1. Turn in OPEN, by to_looped: OPEN -> LOOPED"
+    assert found["rule never taken"].text == (
+        "turn in LOOPED never goes to OPEN: an earlier transition has no conditions"
+    )
+
+
+def test_what_was_left_out_is_noted() -> None:
+    machine = from_transitions(ORDERS, "Orders")
+    notes = [finding.text for finding in findings(machine, explore(machine)) if finding.kind == "left out"]
+    assert notes == [
+        "conditions are Python functions: each may answer either way (is_full, is_late)",
+        "callbacks are no part of a table, and not looked at (tell_customer)",
+    ]
+
+
+def test_a_last_transition_without_conditions_is_the_otherwise() -> None:
+    config = {
+        "states": ["a", "b", "c"],
+        "initial": "a",
+        "transitions": [
+            {"trigger": "go", "source": "a", "dest": "b", "conditions": "ready"},
+            {"trigger": "go", "source": "a", "dest": "c"},
+        ],
+    }
+    assert faults(from_transitions(config, final=["b", "c"])) == []
+
+
+def test_two_functions_of_one_name_are_two_conditions() -> None:
+    config = {
+        "states": ["a", "b"],
+        "initial": "a",
+        "transitions": [
+            {"trigger": "go", "source": "a", "dest": "b", "conditions": [lambda: True, lambda: False]},
+        ],
+    }
+    assert [f.name for f in from_transitions(config).ir.event("Go").fields] == ["condition", "condition_2"]
+
+
+def test_configurations_are_known_without_the_library() -> None:
+    assert is_configuration(MATTER)
+    assert is_configuration(transitions.Machine(**MATTER))
+    assert is_configuration(HierarchicalMachine(**NESTED))
+    assert not is_configuration({"states": []})
+    assert not is_configuration(faults)
+
+
+def test_names_that_a_machine_cannot_have_are_reported() -> None:
+    config = {"states": ["a b", "a_b"], "initial": "a b", "transitions": [["step", "a b", "a_b"]]}
+    with pytest.raises(DeclarationError) as error:
+        from_transitions(config)
+    assert {"A_B", "Step"} <= {p.place for p in error.value.problems}
