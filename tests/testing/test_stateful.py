@@ -1,0 +1,254 @@
+"""Implementations are driven by the machine's own events, and a fault of theirs is found and made short."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from sluicegate import Event, Machine, Nat, Refuse, Scope, State, Table, columns, go, ignore, row, stay
+from sluicegate.protocol.client import dial
+from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateServicer
+from sluicegate.protocol.host import MachineHost
+from sluicegate.protocol.server import Server
+from sluicegate.statemachines.explore import explore
+from sluicegate.statemachines.gate import Gate
+from sluicegate.statemachines.session import Session
+from sluicegate.statemachines.trainer import Trainer
+from sluicegate.testing import ClientAdapter, ObjectAdapter, Verdict, stateful
+
+
+class Account(Machine):
+    """Money goes in, and out again while there is some; a closed one takes nothing."""
+
+    OPEN, CLOSED = State(), State()
+    money = Nat(0)
+
+    class Put(Event):
+        much: Nat
+
+    class Take(Event):
+        much: Nat
+
+    class Close(Event): ...
+
+    short = Refuse("there is less than that")
+    shut = Refuse("it is closed")
+    puts = stay().when(Put.much > 0).do(money.set(money + Put.much)).orelse(ignore)
+    takes = stay().when(Take.much <= money).do(money.set(money - Take.much)).orelse(short)
+    closes = go(CLOSED).when(money == 0).orelse(ignore)
+    scope = Scope(nat=3)
+    # fmt: off
+    table = Table(columns(OPEN,    CLOSED),
+                  row(Put,   puts,   shut),
+                  row(Take,  takes,  shut),
+                  row(Close, closes, ignore))
+    # fmt: on
+
+
+class No(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Written:
+    """An account that somebody wrote by hand."""
+
+    def __init__(self) -> None:
+        self.state, self.money = "OPEN", 0
+
+    def put(self, much: int) -> None:
+        self.asks()
+        self.money += much
+
+    def take(self, much: int) -> None:
+        self.asks()
+        if much > self.money:
+            raise No("short")
+        self.money -= much
+
+    def close(self) -> None:
+        if self.money == 0:
+            self.state = "CLOSED"
+
+    def asks(self) -> None:
+        if self.state == "CLOSED":
+            raise No("shut")
+
+
+class Awaited(Written):
+    """The same, with coroutines."""
+
+    async def put(self, much: int) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        await asyncio.sleep(0)
+        super().put(much)
+
+    async def take(self, much: int) -> Verdict:  # pyright: ignore[reportIncompatibleMethodOverride]
+        await asyncio.sleep(0)
+        super().take(much)
+        return Verdict("stay")
+
+
+def run(machine: type[Machine], adapter: Any, runs: int = 50, steps: int = 20) -> None:
+    driven = stateful(machine, adapter)
+    phases = (Phase.generate, Phase.shrink)
+    wanted = settings(
+        driven.TestCase.settings, max_examples=runs, stateful_step_count=steps, derandomize=True, phases=phases
+    )
+    run_state_machine_as_test(driven, settings=wanted)
+
+
+def faults(adapter: Any, machine: type[Machine] = Account, **bounds: int) -> tuple[str, list[str]]:
+    """What differed, and the events of the run that it was made short to."""
+    with pytest.raises(AssertionError) as raised:
+        run(machine, adapter, **bounds)
+    _, *events, difference = str(raised.value).split("\n  ")
+    return difference, events
+
+
+@pytest.mark.parametrize("make", [Written, Awaited, Account.Live], ids=["plain", "async", "compiled"])
+def test_an_implementation_that_follows_the_table_passes(make: Callable[..., Any]) -> None:
+    run(Account, ObjectAdapter(make, refusals=No))
+
+
+class Overdrawn(Written):
+    def take(self, much: int) -> None:
+        self.asks()
+        self.money = max(self.money - much, 0)
+
+
+class Reopens(Written):
+    def put(self, much: int) -> None:
+        self.state = "OPEN"
+        self.money += much
+
+
+class Mute(Written):
+    def asks(self) -> None:
+        if self.state == "CLOSED":
+            raise No("short")
+
+
+class Forgetful(Written):
+    def put(self, much: int) -> None:
+        super().put(much if self.money < 2 else 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "said", "kinds"),
+    [
+        (Overdrawn, "the table says refuse (rule takes_short, short), the implementation taken", ["Take"]),
+        (Reopens, "the table says refuse (rule shut, shut), the implementation taken", ["Close", "Put"]),
+        (Mute, "the table says refuse (rule shut, shut), the implementation refuse (short)", ["Close", "Put"]),
+        (Forgetful, "money is 2 and should be 3", ["Put", "Put", "Put"]),
+    ],
+)
+def test_a_fault_is_found_and_made_short(make: type[Written], said: str, kinds: list[str]) -> None:
+    difference, events = faults(ObjectAdapter(make, refusals=No))
+    assert said in difference
+    assert len(events) <= len(kinds)
+    assert {e.split("(")[0] for e in events} <= {*kinds, "Take"}
+
+
+def test_what_an_object_does_not_show_is_not_compared() -> None:
+    run(Account, ObjectAdapter(Forgetful, refusals=No, read=lambda account: {"state": account.state}), steps=3)
+
+
+class Bare:
+    state = "OPEN"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [(object, "shows no `state`"), (Bare, "has no method for any event of Account")],
+)
+def test_an_object_that_cannot_be_driven_is_named(make: Callable[..., Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        run(Account, ObjectAdapter(make))
+
+
+# --- depth
+
+
+@pytest.mark.parametrize("machine", [Session, Trainer], ids=lambda m: m.__name__)
+def test_a_few_runs_are_in_every_state(machine: type[Machine]) -> None:
+    met: set[tuple[str, str, str]] = set()
+
+    class Watched(ObjectAdapter):
+        def apply(self, event: Any) -> Verdict:
+            state = self._object.state
+            verdict = super().apply(event)
+            met.add((type(event).__name__, state, str(verdict.rule)))
+            return verdict
+
+    run(machine, Watched(machine.Live), runs=100, steps=40)
+    places = explore(machine).taken.keys()
+    assert met <= places
+    assert {state for _, state, _ in met} == set(machine.ir.states)
+    assert len(met) > len(places) // 4
+
+
+class Leaky:
+    """A session that keeps the consumer that died."""
+
+    def __init__(self, **given: Any) -> None:
+        self.live = Session.Live(**given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.live, name)
+
+    def consumer_lost(self, **arguments: Any) -> Any:
+        consumer = self.live.consumer
+        outcome = self.live.consumer_lost(**arguments)
+        self.live.consumer = consumer
+        return outcome
+
+
+def test_a_fault_that_lies_deep_is_found() -> None:
+    difference, events = faults(ObjectAdapter(Leaky), Session, runs=200, steps=40)
+    assert "consumer is 'Consumer1' and should be None" in difference
+    names = [event.split("(")[0] for event in events]
+    assert names == ["BeginTurn", "Bound", "EndTurn", "Finish", "Take", "ConsumerLost"]
+
+
+# --- over the wire
+
+
+class Handlers:
+    def __getattr__(self, name: str) -> Any:
+        async def handle(*arguments: Any) -> None: ...
+
+        return handle
+
+
+@asynccontextmanager
+async def served(servicer: type[GateServicer], inside: bool, **given: Any) -> AsyncIterator[Any]:
+    handlers: Any = Handlers()
+    async with MachineHost(GATE, handlers, incarnation="1") as host:
+        host.create("g", **given)
+        async with Server([servicer(host)], grace=0.0) as server, dial(server.target) as channel:
+            client = GateClient(channel, "g")
+            yield (client, lambda event: host.step("g", event)) if inside else client
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_served_gate_is_driven_by_its_generated_client(inside: bool) -> None:
+    run(Gate, ClientAdapter(lambda **given: served(GateServicer, inside, **given)), runs=8, steps=25)
+
+
+class Generous(GateServicer):
+    """Gives every claimant a term above the one that was asked for."""
+
+    async def Claim(self, request: Any, context: Any) -> Any:
+        return await self._apply("Claim", lambda r: Gate.Claim(term=r.fence.term + 1), request, context)
+
+
+def test_a_fault_behind_a_client_is_found_and_made_short() -> None:
+    adapter = ClientAdapter(lambda **given: served(Generous, True, **given))
+    difference, events = faults(adapter, Gate, runs=20, steps=10)
+    assert "should be" in difference
+    assert events in (["Claim(term=0)"], ["Claim(term=1)"])
