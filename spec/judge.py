@@ -9,9 +9,10 @@ Rules of this file:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..statemachines.explore import TooLarge, explore
@@ -19,10 +20,10 @@ from ..statemachines.findings import Finding, findings
 from ..statemachines.ir import Scope
 from .alone import judge_properties
 from .checkers import tla_checker, tlc
-from .checkers.model import CheckerMissing, CheckResult, Step
-from .checkers.tla_values import Function, parse, show
+from .checkers.model import CheckerMissing, CheckResult
 from .claims import Claim, judged_claims, one_line
-from .graph import compare
+from .counterexamples import Counterexample, counterexample
+from .graph import alone, compare
 from .models import ModelError, SystemModel
 
 CHECKERS = ("tla-checker", "TLC")
@@ -33,7 +34,7 @@ class Row:
     """What is told of one model. `verdicts` by checker; `trouble` is empty if the row is good.
 
     Of a machine alone, `claims` are its declared properties and `findings` what is wrong with its
-    table, or may be.
+    table, or may be. `example` makes the counterexample, where something was violated.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Row:
     seconds: float
     verdicts: dict[str, str]
     trouble: str = ""
-    trace: tuple[Step, ...] = ()
+    example: Callable[[], Counterexample] | None = None
     findings: tuple[Finding, ...] = ()
     claims: tuple[Claim, ...] = ()
 
@@ -81,8 +82,23 @@ def judge_machine(
     # Where rules overlap the graphs differ because of that.
     troubles += [report.difference] if report.difference and not found.overlaps else []
     troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok]
-    trace = next((j.trace for claim in claims for j in claim.judged if not j.good and j.trace), ())
-    return row(report.states, verdicts, "; ".join(troubles), trace=trace, findings=told, claims=claims)
+    example = _of_claim(machine, within, claims)
+    return row(report.states, verdicts, "; ".join(troubles), example=example, findings=told, claims=claims)
+
+
+def _of_claim(machine: Any, scope: Scope, claims: Sequence[Claim]) -> Callable[[], Counterexample] | None:
+    """Makes the counterexample of the first property that fails."""
+    for claim in claims:
+        for by in claim.judged:
+            if not by.good and by.trace:
+                model = alone(replace(machine.ir, scope=scope))
+                result = CheckResult(
+                    by.checker, model.name, "violated", by.distinct, by.seconds, claim.name, by.trace, by.detail
+                )
+                return partial(
+                    counterexample, model, result, name=machine.__name__, machines=(machine,), meaning=claim.says
+                )
+    return None
 
 
 def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0) -> Row:
@@ -103,11 +119,15 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     seconds = time.monotonic() - began
     trouble = next((t for t in _troubles(system, results)), "")
     verdicts = {name: _said(system, r) for name, r in results.items()}
-    worst = next((r for r in results.values() if r.verdict == "violated"), None)
-    trace = worst.trace if worst is not None else ()
+    # TLC names the actions; the other checker may name an operator inside.
+    worst = next((results[c] for c in reversed(CHECKERS) if c in results and results[c].verdict == "violated"), None)
+    example = None
+    if worst is not None and worst.trace:
+        about = system.about if system.violates else ""
+        example = partial(counterexample, model, worst, name=system.name, machines=system.machines, meaning=about)
     distinct = max((r.distinct for r in results.values()), default=0)
     claims = judged_claims(system, model, results)
-    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, trace, claims=claims)
+    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, example, claims=claims)
 
 
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:
@@ -138,30 +158,3 @@ def _said(system: SystemModel, result: CheckResult) -> str:
 
 def _properties(system: SystemModel) -> str:
     return f"reached: {system.about}" if system.violates else " ".join(system.properties)
-
-
-def changes(trace: Sequence[Step]) -> Iterator[str]:
-    """A counterexample for a person: each action, and what it changed."""
-    before: dict[str, str] = {}
-    for number, step in enumerate(trace):
-        yield f"{number}. {step.action}"
-        for name, value in _flat(step.state).items():
-            if before.get(name) != value:
-                yield f"      {name}: {before[name]} -> {value}" if name in before else f"      {name}: {value}"
-        before = _flat(step.state)
-
-
-def _flat(state: Any) -> dict[str, str]:
-    """Variables, and the fields of those that are records, by dotted names."""
-    flat: dict[str, str] = {}
-
-    def walk(name: str, value: Any) -> None:
-        if isinstance(value, Function) and all(isinstance(key, str) for key in value):
-            for key, inner in sorted(value.items(), key=lambda item: str(item[0])):
-                walk(f"{name}.{key}", inner)
-        else:
-            flat[name] = show(value)
-
-    for name, text in state.items():
-        walk(name, parse(text))
-    return flat

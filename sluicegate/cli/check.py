@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._machines import UnknownName, load_declared
@@ -44,6 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="for each run of a checker; 600 by default"
     )
+    parser.add_argument(
+        "--format", choices=("text", "mermaid", "json"), default="text",
+        help="how counterexamples are shown: text, a Mermaid sequence chart, JSON",
+    )  # fmt: skip
+    parser.add_argument(
+        "--save", type=Path, metavar="DIR",
+        help="keep each counterexample here, for `sluicegate replay`, and as a pytest case where one can be made",
+    )  # fmt: skip
 
 
 Job = tuple[str, Callable[[], "Row"]]
@@ -62,9 +72,14 @@ def run(args: argparse.Namespace) -> int:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
     try:
-        return _judge(todo, bool(args.names))
+        return _judge(todo, args)
     except CheckerMissing as error:
         print(f"sluicegate: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if args.save is None:
+            raise
+        print(f"sluicegate: cannot write to {args.save} ({error}): name a folder of yours", file=sys.stderr)
         return 2
 
 
@@ -136,7 +151,7 @@ def _rebound(system: SystemModel, bounds: dict[str, int]) -> SystemModel:
     return replace(system, distinct=0, config=replace(system.config, constants={**constants, **changed}))
 
 
-def _judge(todo: list[Job], own: bool) -> int:
+def _judge(todo: list[Job], args: argparse.Namespace) -> int:
     began = time.monotonic()
     bad = 0
     print(f"{'model':14} {'distinct':>9} {'seconds':>8}  {'tla-checker':28} {'TLC':28} properties", flush=True)
@@ -147,16 +162,19 @@ def _judge(todo: list[Job], own: bool) -> int:
         cells = (row.verdicts.get(checker, "-") for checker in ("tla-checker", "TLC"))
         judged = " ".join(f"{cell:28}" for cell in cells)
         print(f"{row.name:14} {row.distinct:>9} {row.seconds:>8.1f}  {judged} {row.properties}", flush=True)
-        for line in _details(row, own):
+        for line in _details(row, bool(args.names), args.format):
             print(f"  {line}")
+        if args.save is not None and row.example is not None:
+            for path in _saved(row, args.save):
+                print(f"  saved {path}")
         bad += not row.ok
     print(f"{len(todo) - bad} good, {bad} failed, in {time.monotonic() - began:.0f} s")
     return 1 if bad else 0
 
 
-def _details(row: Row, own: bool) -> Iterator[str]:
+def _details(row: Row, own: bool, format: str) -> Iterator[str]:
     """What is told under the line of a model: its properties and findings, and what shows that one fails."""
-    from ..spec.judge import changes
+    from ..spec.counterexamples import render
 
     for finding in row.findings:
         yield f"{'FAILED' if finding.fault else 'note'}: {finding}"
@@ -165,8 +183,24 @@ def _details(row: Row, own: bool) -> Iterator[str]:
         yield from _claim(claim)
     if not row.ok and not any(f.fault for f in row.findings) and all(claim.ok for claim in row.claims if claim.story):
         yield f"FAILED: {row.trouble}"
-    if row.trace and not any(claim.story for claim in row.claims) and (own or not row.ok):
-        yield from (f"    {line}" for line in changes(row.trace))
+    told = format == "text" and any(claim.story for claim in row.claims)
+    if row.example is not None and not told and (own or not row.ok):
+        yield from (f"    {line}" for line in render(row.example(), format).splitlines())
+
+
+def _saved(row: Row, folder: Path) -> Iterator[Path]:
+    """Write the counterexample of a row; the files."""
+    from ..replaying.cases import case
+
+    assert row.example is not None
+    example = row.example()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{example.model}.json"
+    example.save(path)
+    yield path
+    test = folder / f"test_{re.sub(r'[^0-9A-Za-z]+', '_', example.model).lower()}.py"
+    test.write_text(case(example), encoding="utf-8")
+    yield test
 
 
 def _claim(claim: Claim) -> Iterator[str]:

@@ -15,11 +15,13 @@ from typing import Any
 from ...statemachines.machines import MACHINES
 from ...statemachines.values import encode
 from ..checkers.model import DEADLOCK, CheckResult, Model
+from ..checkers.source import comments
 from ..checkers.tla_values import Function, parse, show
+from ..graph import record
 from . import actions
 from .form import Change, Counterexample, MachineStep, Moment
 from .infer import Pool, event_of_action, step_of
-from .records import Path, instances, parts, record
+from .records import Path, instances, parts
 
 
 def counterexample(
@@ -54,11 +56,11 @@ def counterexample(
 def of_run(machine: Any, born: Any, events: Iterable[Any], property: str, meaning: str) -> Counterexample:
     """The counterexample of a machine alone: a newborn snapshot, and the events that break the property."""
     name, snapshot = machine.__name__, born
-    state = {"m": show(record(machine, snapshot))}
+    state = {"m": show(record(snapshot))}
     steps = [Moment("Init", state, (name,), tuple(changes_of({}, {"m": parse(state["m"])})))]
     for event in events:
         snapshot, _ = machine.step(snapshot, event)
-        old, state = state, {"m": show(record(machine, snapshot))}
+        old, state = state, {"m": show(record(snapshot))}
         fields = machine.ir.event(type(event).__name__).fields
         arguments = {f.name: encode(f.type, getattr(event, f.name)) for f in fields if f.type.kind != "note"}
         changed = changes_of({"m": parse(old["m"])}, {"m": parse(state["m"])})
@@ -72,16 +74,7 @@ def meaning_of(name: str, modules: Mapping[str, str]) -> str:
     """What stands above the definition of `name` in a model, as one line; empty where nothing does."""
     if name == DEADLOCK:
         return "nothing can happen any more"
-    for text in modules.values():
-        lines = text.splitlines()
-        for number, line in enumerate(lines):
-            if re.match(rf"{re.escape(name)}\s*==(?!=)", line):
-                above: list[str] = []
-                while number and (comment := re.fullmatch(r"\s*\\\*\s?(.*)", lines[number - 1])):
-                    above.insert(0, comment[1])
-                    number -= 1
-                return " ".join(" ".join(above).split())
-    return ""
+    return next((said[name] for said in map(comments, modules.values()) if name in said), "")
 
 
 def loop_of(detail: str, steps: int) -> int | None:

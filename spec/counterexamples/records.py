@@ -14,7 +14,7 @@ from typing import Any
 
 from ...statemachines.expressions import class_of
 from ...statemachines.ir import Type
-from ..checkers.tla_values import Function, ModelValue, function, show
+from ..checkers.tla_values import Function, ModelValue, show
 
 Path = tuple[str, ...]
 """A variable, then the fields and keys that lead into its value."""
@@ -92,14 +92,6 @@ def text(value: Any) -> str:
             return ".".join(map(text, value))
         case _:
             return show(value)
-
-
-def record(machine: Any, snapshot: Any) -> Any:
-    """A snapshot as the record that a checker would show; ids are text."""
-    from ..graph import plain
-
-    fields = [f for f in machine.ir.fields if f.type.kind != "note"]
-    return function([("state", snapshot.state), *((f.name, plain(getattr(snapshot, f.name), f.type)) for f in fields)])
 
 
 def _members(machine: Any) -> list[str]:

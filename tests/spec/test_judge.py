@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from sluicegate.cli import main
 from sluicegate.spec.checkers.model import Config
-from sluicegate.spec.judge import changes, judge_machine, judge_system
+from sluicegate.spec.counterexamples import render
+from sluicegate.spec.judge import judge_machine, judge_system
 from sluicegate.spec.models import MODELS
 
 GATE_OF_ONE = next(m for m in MODELS if m.name == "published")
@@ -95,9 +97,10 @@ def test_a_violation_fails_and_its_trace_names_actions_and_changes():
     row = judge_system(wrong)
     assert row.trouble.endswith("NeverPublishes is violated")
     assert set(row.verdicts.values()) == {"NeverPublishes fails"}
-    lines = list(changes(row.trace))
-    assert any(line.endswith(". Record") for line in lines)
-    assert "      ctl.register: 0 -> 1" in lines
+    assert row.example is not None
+    lines = render(row.example(), "text").splitlines()
+    assert any(re.match(r"\d+\. Record: Recorded\(\) ", line) for line in lines)
+    assert "      durable.published: <<0>> -> <<1>>" in lines
     assert '      node.r1.gate.state: "OPEN" -> "SEALED"' in lines
 
 
