@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..checkers.model import Config
 from .form import FAULTS, PROFILES, SPEC, ModelError, Profile, SystemModel
+from .sessions import SESSIONS
 from .switch import SWITCH
 from .weight_sync import SAFETY, WEIGHT_SYNC
 
-MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH)
+MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH, *SESSIONS)
 
-__all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "ModelError", "Profile", "SystemModel"]
+__all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "Config", "ModelError", "Profile", "SystemModel"]
