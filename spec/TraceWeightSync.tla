@@ -1,0 +1,182 @@
+-------------------------- MODULE TraceWeightSync --------------------------
+(* Whether a logged run is a behaviour of WeightSync.
+
+   Log is the sequence of logged steps of gates and controllers, in an order
+   that the rules of the trace allow. Each is matched with the action of the
+   model that it names; what the log says of the instance afterwards must be
+   so. A step that changes nothing is not in it: the replay on the tables
+   judges it.
+
+   What nobody logs is left free, but is taken only where the next logged step
+   needs it, so that TLC ends quickly: the engine begins to freeze, a rank
+   makes its last pass, a message is sent, the trainer begins and ends. Of a
+   process that was killed the last steps may be missing: they are taken
+   where a controller's step needs them, its requests ending one by one.
+
+   A window of a run begins with Start, whose hidden parts are as permissive
+   as the logged ones allow.
+
+   Where a real controller is less bound than the model's:
+   - It begins an operation while a gate is still left behind, with those
+     members that it believes to live.
+   - It takes a number from the counter for each catching up.
+   - It renews a window as often as it likes.
+   - A process that finds its own device in doubt poisons its gate: for the
+     model that is a process that ends, whose gate still answers. *)
+EXTENDS WeightSync, Run, TLC
+
+(* The module Run, which is made from a trace, has
+     Log:     the logged steps
+     Start:   the state before the first of them: node, ctl, durable, trainer, msgs
+     Reached: a number of explained steps: for showing how it comes to be reached *)
+
+VARIABLE at   \* how many of them are explained
+
+traceVars == <<node, ctl, durable, trainer, msgs, wrong, at>>
+
+TraceInit ==
+  /\ node = Start.node /\ ctl = Start.ctl /\ durable = Start.durable
+  /\ trainer = Start.trainer /\ msgs = Start.msgs
+  /\ wrong = {}
+  /\ at = 0
+
+\* What is logged of a record that became x.
+Agrees(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
+
+\* The gate of e's replica has stepped, and is as logged.
+OfGate(e) == node'[e.of] # node[e.of] /\ Agrees(e, node'[e.of].gate)
+
+\* The Sync of e's term has stepped, and is as logged.
+OfSync(e) == Agrees(e, ctl'[e.of].sync)
+
+-----------------------------------------------------------------------------
+(* Where a real controller, or process, is less bound. *)
+
+BeginAs(e) ==
+  /\ ctl[e.of].sync.state = "IDLE"
+  /\ \A r \in e.members : node[r].gate.term = e.of
+  /\ e.version <= durable.newest + 1
+  /\ \E s \in {SyncBegin_step(ctl[e.of].sync, durable.epoch + 1, e.version, e.members, Mode, e.lend)} \ {<<>>} :
+       Operates(e.of,
+                [ctl[e.of] EXCEPT !.sync = s[1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
+                [durable EXCEPT !.epoch = @ + 1, !.newest = IF e.version > @ THEN e.version ELSE @], s[2])
+
+\* The number is the next one of the counter; it is for bringing one gate to what is published.
+AgainAs(e) ==
+  /\ ctl[e.of].sync.state = "IDLE"
+  /\ e.epoch = durable.epoch + 1
+  /\ <<e.version>> = ctl[e.of].sync.published
+  /\ Operates(e.of, [ctl[e.of] EXCEPT !.epoch = e.epoch], [durable EXCEPT !.epoch = e.epoch], <<>>)
+
+RenewAs(e) == \E p \in ByRenew(e.of) : Becomes(e.of, p)
+
+FaultAs(e) == \E p \in ByStep(node[e.of], GateFault_step(node[e.of].gate)) : Becomes(e.of, p)
+
+\* A replica that was started anew; the first life of one is there from the beginning.
+BornAs(e) ==
+  \/ node[e.of] = Born /\ UNCHANGED vars
+  \/ Replace /\ node'[e.of] = Born /\ node[e.of] # Born
+
+-----------------------------------------------------------------------------
+(* A logged step. *)
+
+Command(e) ==
+  \/ e.ev = "Seal" /\ Seal
+  \/ e.ev = "Drain" /\ Drain
+  \/ e.ev = "Lend" /\ Lend
+  \/ e.ev = "Returned" /\ Returned
+  \/ e.ev = "Renew" /\ RenewAs(e)
+  \/ e.ev = "Install" /\ Install
+  \/ e.ev = "Reopen" /\ Reopen
+  \/ e.ev = "Resume" /\ Resume
+  \/ e.ev = "Close" /\ Close
+  \/ e.ev = "Poison" /\ Poison
+  \/ e.ev = "Claim" /\ Claim
+
+Inside(e) ==
+  \/ e.ev = "Admit" /\ Admit
+  \/ e.ev = "Settle" /\ Settle
+  \/ e.ev = "Orphan" /\ Orphan
+  \/ e.ev = "GiveUp" /\ GiveUp
+  \/ e.ev = "Frozen" /\ Frozen
+  \/ e.ev = "Thawed" /\ Thawed
+  \/ e.ev = "Quiesced" /\ Quiesced
+  \/ e.ev = "Installed" /\ Installed
+  \/ e.ev = "InstallFailed" /\ InstallFailed
+  \/ e.ev = "Deadline" /\ Deadline
+  \/ e.ev = "Fault" /\ FaultAs(e)
+
+Operation(e) ==
+  \/ e.ev = "Begin" /\ BeginAs(e)
+  \/ e.ev = "catch_up" /\ AgainAs(e)
+  \/ e.ev = "Sealed" /\ Sealed
+  \/ e.ev = "Drained" /\ Drained
+  \/ e.ev = "Trained" /\ Trained
+  \/ e.ev = "Installed" /\ Proved
+  \/ e.ev = "Declined" /\ Declined
+  \/ e.ev = "Recorded" /\ Record
+  \/ e.ev = "Closed" /\ Closed
+  \/ e.ev = "Drop" /\ Drop
+  \/ e.ev = "Overruled" /\ Overruled
+  \/ e.ev = "new" /\ Takeover
+
+Logged(e) ==
+  \/ e.machine = "Gate" /\ (Command(e) \/ Inside(e)) /\ OfGate(e)
+  \/ e.machine = "Gate" /\ e.ev = "new" /\ BornAs(e)
+  \/ e.machine = "Sync" /\ Operation(e) /\ OfSync(e)
+
+-----------------------------------------------------------------------------
+(* A step that nobody logged, for the sake of e, which is next. *)
+
+\* The engine begins to freeze the one request that e says is frozen.
+FreezeFor(e) ==
+  /\ e.ev = "Frozen"
+  /\ Freeze
+  /\ node'[e.of].lease[e.lease].does = "freezes" /\ node[e.of].lease[e.lease].does = "runs"
+
+RestFor(e) == e.ev = "Quiesced" /\ Rest /\ node'[e.of].busy = node[e.of].busy \ {e.rank}
+
+Commands == {"Seal", "Drain", "Returned", "Install", "Reopen", "Resume", "Close", "Poison"}
+
+SendFor(e) ==
+  /\ e.ev \in Commands
+  /\ Drive
+  /\ \A x \in msgs' \ msgs : x.to = e.of /\ x.ev = e.ev
+
+TrainFor(e) == e.ev \in {"Returned", "Trained"} /\ (Train \/ TrainingEnds)
+
+\* The next of the requests that end with their process.
+Rest1(r) == CHOOSE s \in Places(r, {"runs", "frozen"}) : \A z \in Places(r, {"runs", "frozen"}) : s <= z
+
+\* What the killed process of replica r did on its own account before its end.
+UnloggedOf(r) ==
+  \/ Seal \/ Drain \/ Lend \/ Returned \/ Install \/ Reopen \/ Resume \/ Close \/ Claim
+  \/ Quiesced \/ Installed \/ Rest \/ Drive
+  \/ Settle /\ Places(r, {"runs", "frozen"}) # {} /\ node'[r].lease[Rest1(r)].does = "nothing"
+
+LostFor(e) ==
+  /\ e.machine = "Sync" /\ e.lost # {}
+  /\ \E r \in e.lost :
+       /\ UnloggedOf(r)
+       /\ \A z \in Replica \ {r} : node'[z] = node[z]
+       /\ \A x \in msgs' \ msgs : x.to = r
+
+Hidden(e) ==
+  \/ e.machine = "Gate" /\ (FreezeFor(e) \/ RestFor(e) \/ SendFor(e))
+  \/ TrainFor(e)
+  \/ LostFor(e)
+
+-----------------------------------------------------------------------------
+
+TraceNext ==
+  /\ at < Len(Log)
+  /\ \/ Logged(Log[at + 1]) /\ at' = at + 1
+     \/ Hidden(Log[at + 1]) /\ at' = at
+
+\* Says how far it came; never fails.
+Reports == at = TLCGet(1) \/ at < TLCGet(1) \/ (TLCSet(1, at) /\ PrintT(<<"explained", at>>))
+
+ASSUME TLCSet(1, 0)
+
+NotReached == at < Reached
+=============================================================================

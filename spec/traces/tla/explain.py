@@ -1,0 +1,171 @@
+"""Whether some behaviour of a system model explains a run: TLC asked window by window.
+
+Rules of this file:
+
+- A window is explained if TLC reaches a state in which all of its steps are; it is then ended at once.
+- Where TLC has tried everything and reached fewer, the next step is the first that no behaviour
+  explains, and a shortest behaviour up to it is asked for.
+- A run out of time or memory has explained nothing and refused nothing: that is said.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from ...checkers import tlc
+from ...checkers.java import Java, archive, parts
+from ...checkers.model import Config, Model
+from ..format import TraceError
+from ..reading import Entry
+
+SPEC = Path(__file__).resolve().parent.parent.parent
+_REACHED = re.compile(r'<<"explained", (\d+)>>')
+_SHOWN = 6
+"""So many steps of a behaviour before a refused one are shown."""
+
+
+class Told(Protocol):
+    """A logged step as the model has it."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+
+class Window(Protocol):
+    """A part of a run as a model."""
+
+    @property
+    def steps(self) -> list[Told]: ...
+    @property
+    def constants(self) -> dict[str, str]: ...
+    def log(self, reached: int = 0) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What came of a run against one model.
+
+    `steps` were explained, in `windows`; `seconds` TLC took. `refused` is the entry that no behaviour
+    explains, `behaviour` how a behaviour comes to where it would have to go on, a line a step.
+    `trouble` says why TLC came to no end.
+    """
+
+    model: str
+    steps: int
+    windows: int
+    seconds: float
+    refused: Entry | None = None
+    behaviour: tuple[str, ...] = ()
+    trouble: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.refused is None and not self.trouble
+
+
+def explain(
+    model: str,
+    windows: Iterable[Window],
+    *,
+    timeout: float = 600.0,
+    told: Callable[[str, int], None] = lambda model, steps: None,
+) -> Explained:
+    """Ask TLC for each window until one is not explained. `timeout` is in seconds, for each window.
+
+    `told` is called with the number of steps explained so far. Raises CheckerMissing; TraceError where
+    TLC cannot read what was made of the run.
+    """
+    started = time.monotonic()
+    steps = count = 0
+    for window in windows:
+        count += 1
+        reached, trouble = _ask(model, window, timeout, lambda n, before=steps: told(model, before + n))
+        seconds = time.monotonic() - started
+        if trouble:
+            return Explained(model, steps + reached, count, seconds, trouble=trouble)
+        if reached < len(window.steps):
+            shown = _behaviour(model, window, reached, timeout)
+            refused = window.steps[reached].entry
+            return Explained(model, steps + reached, count, time.monotonic() - started, refused, shown)
+        steps += reached
+    return Explained(model, steps, count, time.monotonic() - started)
+
+
+@contextmanager
+def _made(model: str, window: Window, invariant: str, reached: int = 0) -> Iterator[Model]:
+    with TemporaryDirectory(prefix="sluicegate-log-") as name:
+        (Path(name) / "Run.tla").write_text(window.log(reached), encoding="utf-8")
+        config = Config(constants=window.constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
+        yield Model.load(SPEC / f"{model}.tla", config, (SPEC / "generated", Path(name)))
+
+
+@contextmanager
+def _written(model: Model) -> Iterator[Path]:
+    """A folder with a model's files, as TLC wants them."""
+    with TemporaryDirectory(prefix="sluicegate-tlc-") as name:
+        folder = Path(name)
+        for module, text in model.modules.items():
+            (folder / f"{module}.tla").write_text(text, encoding="utf-8")
+        (folder / f"{model.name}.cfg").write_text(model.config.text(), encoding="utf-8")
+        (folder / "tmp").mkdir()
+        yield folder
+
+
+def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]) -> tuple[int, str]:
+    """How many steps of a window are explained, and why TLC came to no end."""
+    java, jar = parts()
+    until = time.monotonic() + timeout
+    reached = 0
+    said: list[str] = []
+    with _made(model, window, "Reports") as made, _written(made) as folder:
+        command = [
+            str(java), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *archive(),
+            f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir",
+            str(folder / "states"), "-workers", "1", "-deadlock", "-config", f"{model}.cfg", f"{model}.tla",
+        ]  # fmt: skip
+        run = Java(command, folder)
+        try:
+            run.start()
+            while reached < len(window.steps):
+                left = until - time.monotonic()
+                if left <= 0:
+                    return reached, f"TLC was stopped at its time limit of {timeout:g} s"
+                item = run.said.get(timeout=left)
+                if isinstance(item, OSError):
+                    raise item
+                if isinstance(item, int):
+                    if item != 0:
+                        raise TraceError(f"{model}: TLC cannot judge the run: {' '.join(said)[-600:]}")
+                    return reached, ""
+                if found := _REACHED.search(item.text):
+                    reached = int(found[1])
+                    told(reached)
+                elif item.severity == 1 or item.code == 0:
+                    said.append(item.text)
+        except queue.Empty:
+            return reached, f"TLC was stopped at its time limit of {timeout:g} s"
+        finally:
+            run.stop()
+    return reached, ""
+
+
+def _behaviour(model: str, window: Window, reached: int, timeout: float) -> tuple[str, ...]:
+    """The last steps of a shortest behaviour that explains `reached` steps of a window."""
+    with _made(model, window, "NotReached", reached) as made:
+        result = tlc.check(made, timeout=timeout)
+    lines: list[str] = []
+    for before, step in zip(result.trace, result.trace[1:], strict=False):
+        explained = int(step.state["at"])
+        logged = explained > int(before.state["at"])
+        what = str(window.steps[explained - 1].entry) if logged else "not logged"
+        changed = ", ".join(n for n in step.state if n != "at" and step.state[n] != before.state[n])
+        lines.append(f"{explained:>5}  {step.action}  [{what}]  changes {changed or 'nothing'}")
+    return tuple(lines[-_SHOWN:])
