@@ -46,7 +46,7 @@ def atom(text: str) -> bool:
     while start < len(text) and (text[start].isalnum() or text[start] in "_."):
         start += 1
     if start == len(text):
-        return True
+        return ".." not in text
     return text[start] in _CLOSING and _end(text, start) == len(text)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from sluicegate import Event, Machine, Nat, SetOf, State, Table, columns, row, stay
 from sluicegate.spec.emitter import emit, emit_alone, files
 from sluicegate.statemachines.operators import OPERATORS
 
@@ -71,3 +72,20 @@ def test_names_that_differ_only_in_spelling_are_an_error(turnstile):
     cells[0] = replace(cells[0], otherwise=replace(cells[0].otherwise, rule="pAys"))
     with pytest.raises(ValueError, match="generated names are used twice: TurnstileCoinPAys"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
+
+
+class Levels(Machine):
+    """A set of naturals comes from outside: all subsets of an interval."""
+
+    ONLY = State()
+    seen = SetOf(Nat)
+
+    class Put(Event):
+        levels: SetOf[Nat]
+
+    puts = stay().do(seen.set(Put.levels))
+    table = Table(columns(ONLY), row(Put, puts))
+
+
+def test_an_interval_is_bracketed_where_it_is_an_argument():
+    assert r"a_levels \in SUBSET (0..1) :" in emit_alone(Levels.ir)
