@@ -72,7 +72,8 @@ class Pack(Record):
 FIELDS: list[Any] = [
     Bool, Nat, EnumOf[Colour], Opt[Nat], Opt[Item], Opt[Span], Opt[SetOf[Item]], SetOf[Item], SetOf[Nat],
     SetOf[EnumOf[Colour]], SetOf[Span], SetOf[SetOf[Item]], MapOf[Item, Nat], MapOf[Nat, Bool],
-    MapOf[Item, SetOf[Item]], MapOf[EnumOf[Colour], Span], SeqOf[Item], SeqOf[Nat], SeqOf[Span], SeqOf[SetOf[Item]], Opt[Pack], Note,
+    MapOf[Item, SetOf[Item]], MapOf[EnumOf[Colour], Span], SeqOf[Item], SeqOf[Nat], SeqOf[Span],
+    SeqOf[SetOf[Item]], Opt[Pack], Note,
 ]  # fmt: skip
 ARGUMENTS: list[Any] = [
     Bool, Nat, EnumOf[Colour], Item, Opt[Nat], Opt[Item], SetOf[Item], SetOf[Nat], MapOf[Item, Nat], SeqOf[Item], Span,
