@@ -174,7 +174,7 @@ TraceNext ==
      \/ Hidden(Log[at + 1]) /\ at' = at
 
 \* Says how far it came; never fails.
-Reports == at = TLCGet(1) \/ at < TLCGet(1) \/ (TLCSet(1, at) /\ PrintT(<<"explained", at>>))
+Reports == at <= TLCGet(1) \/ (TLCSet(1, at) /\ PrintT(<<"explained", 1, at>>))
 
 ASSUME TLCSet(1, 0)
 

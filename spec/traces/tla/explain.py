@@ -16,37 +16,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
 
 from ...checkers import tlc
 from ...checkers.java import Java, archive, parts
 from ...checkers.model import Config, Model
 from ..format import TraceError
 from ..reading import Entry
+from .form import Window
 
 SPEC = Path(__file__).resolve().parent.parent.parent
-_REACHED = re.compile(r'<<"explained", (\d+)>>')
+_REACHED = re.compile(r'<<"explained", (\d+), (\d+)>>')
 _SHOWN = 6
 """So many steps of a behaviour before a refused one are shown."""
-
-
-class Told(Protocol):
-    """A logged step as the model has it."""
-
-    @property
-    def entry(self) -> Entry: ...
-
-
-class Window(Protocol):
-    """A part of a run as a model."""
-
-    @property
-    def steps(self) -> list[Told]: ...
-    @property
-    def constants(self) -> dict[str, str]: ...
-    def log(self, reached: int = 0) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +72,25 @@ def explain(
     for window in windows:
         count += 1
         reached, trouble = _ask(model, window, timeout, lambda n, before=steps: told(model, before + n))
-        seconds = time.monotonic() - started
+        steps += sum(reached)
         if trouble:
-            return Explained(model, steps + reached, count, seconds, trouble=trouble)
-        if reached < len(window.steps):
-            shown = _behaviour(model, window, reached, timeout)
-            refused = window.steps[reached].entry
-            return Explained(model, steps + reached, count, time.monotonic() - started, refused, shown)
-        steps += reached
+            return Explained(model, steps, count, time.monotonic() - started, trouble=trouble)
+        short = [
+            (log[n].entry, which)
+            for which, (log, n) in enumerate(zip(window.logs, reached, strict=True))
+            if n < len(log)
+        ]
+        if short:
+            refused, which = min(short, key=lambda s: s[0].line)
+            shown = _behaviour(model, window, which, reached[which], timeout)
+            return Explained(model, steps, count, time.monotonic() - started, refused, shown)
     return Explained(model, steps, count, time.monotonic() - started)
 
 
 @contextmanager
-def _made(model: str, window: Window, invariant: str, reached: int = 0) -> Iterator[Model]:
-    with TemporaryDirectory(prefix="sluicegate-log-") as name:
-        (Path(name) / "Run.tla").write_text(window.log(reached), encoding="utf-8")
+def _made(model: str, window: Window, invariant: str, which: int = 0, reached: int = 0) -> Iterator[Model]:
+    with TemporaryDirectory(prefix="sluicegate-run-") as name:
+        (Path(name) / "Run.tla").write_text(window.module(which + 1, reached), encoding="utf-8")
         config = Config(constants=window.constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
         yield Model.load(SPEC / f"{model}.tla", config, (SPEC / "generated", Path(name)))
 
@@ -119,35 +107,33 @@ def _written(model: Model) -> Iterator[Path]:
         yield folder
 
 
-def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]) -> tuple[int, str]:
-    """How many steps of a window are explained, and why TLC came to no end."""
+def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]) -> tuple[list[int], str]:
+    """How many steps of each log are explained, and why TLC came to no end."""
     java, jar = parts()
     until = time.monotonic() + timeout
-    reached = 0
+    reached = [0] * len(window.logs)
+    wanted = sum(map(len, window.logs))
     said: list[str] = []
     with _made(model, window, "Reports") as made, _written(made) as folder:
         command = [
-            str(java), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *archive(),
-            f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir",
+            str(java), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            *archive(), f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir",
             str(folder / "states"), "-workers", "1", "-deadlock", "-config", f"{model}.cfg", f"{model}.tla",
         ]  # fmt: skip
         run = Java(command, folder)
         try:
             run.start()
-            while reached < len(window.steps):
-                left = until - time.monotonic()
-                if left <= 0:
-                    return reached, f"TLC was stopped at its time limit of {timeout:g} s"
-                item = run.said.get(timeout=left)
+            while sum(reached) < wanted:
+                item = run.said.get(timeout=max(0.0, until - time.monotonic()))
                 if isinstance(item, OSError):
                     raise item
                 if isinstance(item, int):
                     if item != 0:
                         raise TraceError(f"{model}: TLC cannot judge the run: {' '.join(said)[-600:]}")
-                    return reached, ""
+                    break
                 if found := _REACHED.search(item.text):
-                    reached = int(found[1])
-                    told(reached)
+                    reached[int(found[1]) - 1] = int(found[2])
+                    told(sum(reached))
                 elif item.severity == 1 or item.code == 0:
                     said.append(item.text)
         except queue.Empty:
@@ -157,15 +143,15 @@ def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]
     return reached, ""
 
 
-def _behaviour(model: str, window: Window, reached: int, timeout: float) -> tuple[str, ...]:
-    """The last steps of a shortest behaviour that explains `reached` steps of a window."""
-    with _made(model, window, "NotReached", reached) as made:
+def _behaviour(model: str, window: Window, which: int, reached: int, timeout: float) -> tuple[str, ...]:
+    """The last steps of a shortest behaviour that explains `reached` steps of a log."""
+    with _made(model, window, "NotReached", which, reached) as made:
         result = tlc.check(made, timeout=timeout)
     lines: list[str] = []
-    for before, step in zip(result.trace, result.trace[1:], strict=False):
+    for before, step in pairwise(result.trace):
         explained = int(step.state["at"])
         logged = explained > int(before.state["at"])
-        what = str(window.steps[explained - 1].entry) if logged else "not logged"
+        what = str(window.logs[which][explained - 1].entry) if logged else "not logged"
         changed = ", ".join(n for n in step.state if n != "at" and step.state[n] != before.state[n])
-        lines.append(f"{explained:>5}  {step.action}  [{what}]  changes {changed or 'nothing'}")
+        lines.append(f"{explained:>5}  {what}: {changed or 'nothing'}")
     return tuple(lines[-_SHOWN:])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from ..format import Progress, quietly
@@ -43,7 +44,7 @@ def in_order(trace: Trace, progress: Progress = quietly) -> list[Entry]:
         progress("rules", number + 1, len(RULES))
     edges = [(first, second) for first, second, _ in found.edges] + list(_lives(run)) + list(_claims(run))
     entries = [entry for track in run.tracks for entry in track.entries]
-    neighbours = [(a, b) for track in run.tracks for a, b in zip(track.entries, track.entries[1:], strict=False)]
+    neighbours = [(a, b) for track in run.tracks for a, b in pairwise(track.entries)]
     placed = _sorted(entries, [*neighbours, *edges, *_processes(entries)])
     if len(placed) < len(entries):
         placed = _sorted(entries, [*neighbours, *edges])
@@ -60,7 +61,7 @@ def _lives(run: Run) -> Iterable[tuple[Entry, Entry]]:
         gates.setdefault(track.instance, []).append(track)
     for lives in gates.values():
         lives.sort(key=lambda track: track.entries[0].line)
-        yield from ((former.entries[-1], later.entries[0]) for former, later in zip(lives, lives[1:], strict=False))
+        yield from ((former.entries[-1], later.entries[0]) for former, later in pairwise(lives))
 
 
 def _claims(run: Run) -> Iterable[tuple[Entry, Entry]]:

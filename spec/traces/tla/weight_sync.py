@@ -17,6 +17,7 @@ from typing import Any
 
 from ..format import TraceError
 from ..reading import Birth, Entry, Step
+from .form import Told, run_module, sequence
 from .text import Raw, record, tla
 
 Members = dict[str, Any]
@@ -25,29 +26,16 @@ _UNTOLD = frozenset({"window", "ranks"})
 
 
 @dataclass(slots=True)
-class Told:
-    """A step of the model's log: the entry that it is, its members, and the mode that it needs, if any."""
-
-    entry: Entry
-    members: Members
-    mode: str = ""
-
-
-@dataclass(slots=True)
 class Window:
-    """A part of a run as a model: the module `Log`, the constants, and the steps by number."""
+    """A part of a run as a model."""
 
-    steps: list[Told]
+    logs: list[list[Told]]
     start: Members
     constants: dict[str, str]
 
-    def log(self, reached: int = 0) -> str:
-        steps = ",\n  ".join(record(told.members.items()) for told in self.steps)
-        return (
-            "-------------------------------- MODULE Run --------------------------------\n"
-            f"EXTENDS System, TLC\nLog == <<\n  {steps}>>\nStart == {record(self.start.items())}\nReached == {reached}\n"
-            "=============================================================================\n"
-        )
+    def module(self, which: int = 1, reached: int = 0) -> str:
+        start = record(self.start.items())
+        return run_module("System, TLC", Log=sequence(self.logs[0]), Start=start, Reached=str(reached))
 
 
 @dataclass(slots=True)
@@ -95,6 +83,7 @@ class WeightSyncLog:
         self._state = _State()
         self.states: list[_State] = []
         self.told: list[Told] = []
+        self._modes: dict[int, str] = {}
         for entry in self._entries:
             self._take(entry)
 
@@ -108,6 +97,10 @@ class WeightSyncLog:
 
     def version(self, version: int | None) -> int | None:
         return None if version is None else bisect_right(self._versions, version)
+
+    @property
+    def steps(self) -> int:
+        return len(self.told)
 
     @property
     def _broken(self) -> int:
@@ -144,7 +137,9 @@ class WeightSyncLog:
             members["lease"] = self._place(entry, entry.event.lease)
         if entry.name == "Quiesced":
             members["rank"] = entry.event.rank
-        return Told(entry, members, now["mode"] if entry.name == "Seal" else "")
+        if entry.name == "Seal":
+            self._modes[len(self.told)] = now["mode"]
+        return Told(entry, members)
 
     def _gate_record(self, entry: Entry) -> Members:
         gate = entry.post
@@ -200,7 +195,8 @@ class WeightSyncLog:
             state.epochs[term], state.epoch = epoch, max(state.epoch, epoch)
             state.newest = max(state.newest, version)
             members |= {"members": frozenset(event.members), "version": version, "lend": event.lend}
-            return Told(entry, members, now["mode"])
+            self._modes[len(self.told)] = now["mode"]
+            return Told(entry, members)
         if entry.name == "Recorded" and now["published"]:
             state.published = now["published"][0]
         return Told(entry, members)
@@ -224,7 +220,7 @@ class WeightSyncLog:
         while begin < len(self.told):
             end, mode = begin, ""
             while end < len(self.told) and (size is None or end - begin < size):
-                wanted = self.told[end].mode
+                wanted = self._modes.get(end, "")
                 if mode and wanted and wanted != mode:
                     break
                 mode = mode or wanted
@@ -251,7 +247,7 @@ class WeightSyncLog:
             "MaxVersion": str(len(self._versions)), "MaxTerm": str(max(1, len(self._terms))),
             "Faults": tla(_FAULTS), "Scene": '{"newborn", "lend"}',
         }  # fmt: skip
-        return Window(self.told[begin:end], start, constants)
+        return Window([self.told[begin:end]], start, constants)
 
     def _node(self, gate: Members | None) -> Raw:
         """A replica, from its gate alone: what is hidden is as permissive as the gate allows."""

@@ -1,0 +1,42 @@
+"""What a run is to TLC: logged steps as records, in parts that are judged one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..reading import Entry
+from .text import record
+
+
+@dataclass(slots=True)
+class Told:
+    """A logged step as a model has it: the entry that it is, and the members of its record."""
+
+    entry: Entry
+    members: dict[str, Any]
+
+
+class Window(Protocol):
+    """A part of a run: `logs` are explained each by itself, over the constants of the model."""
+
+    @property
+    def logs(self) -> list[list[Told]]: ...
+
+    @property
+    def constants(self) -> dict[str, str]: ...
+
+    def module(self, which: int = 1, reached: int = 0) -> str:
+        """The module `Run`; `reached` explained steps of log `which` are what its NotReached denies."""
+        ...
+
+
+def run_module(extends: str, **definitions: str) -> str:
+    """The text of a module `Run` that defines these."""
+    body = "\n".join(f"{name} == {text}" for name, text in definitions.items())
+    return f"{' MODULE Run ':-^78}\nEXTENDS {extends}\n{body}\n{'=' * 78}\n"
+
+
+def sequence(logged: list[Told]) -> str:
+    """Steps as a sequence in TLA+."""
+    return "<<\n  " + ",\n  ".join(record(told.members.items()) for told in logged) + ">>"
