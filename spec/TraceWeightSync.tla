@@ -57,20 +57,31 @@ BeginAs(e) ==
   /\ \A r \in e.members : node[r].gate.term = e.of
   /\ e.version <= durable.newest + 1
   /\ \E s \in {SyncBegin_step(ctl[e.of].sync, durable.epoch + 1, e.version, e.members, Mode, e.lend)} \ {<<>>} :
-       Operates(e.of,
-                [ctl[e.of] EXCEPT !.sync = s[1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
-                [durable EXCEPT !.epoch = @ + 1, !.newest = IF e.version > @ THEN e.version ELSE @], s[2])
+       /\ ctl' = [ctl EXCEPT ![e.of] =
+                    [@ EXCEPT !.sync = s[1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE]]
+       /\ msgs' = msgs \cup {x \in Sends(s[2], e.of) : MayAct(x, node[x.to].gate)}
+  /\ durable' = [durable EXCEPT !.epoch = @ + 1, !.newest = IF e.version > @ THEN e.version ELSE @]
+  /\ UNCHANGED <<node, trainer, wrong>>
 
 \* The number is the next one of the counter; it is for bringing one gate to what is published.
 AgainAs(e) ==
   /\ ctl[e.of].sync.state = "IDLE"
   /\ e.epoch = durable.epoch + 1
   /\ <<e.version>> = ctl[e.of].sync.published
-  /\ Operates(e.of, [ctl[e.of] EXCEPT !.epoch = e.epoch], [durable EXCEPT !.epoch = e.epoch], <<>>)
+  /\ ctl' = [ctl EXCEPT ![e.of].epoch = e.epoch]
+  /\ durable' = [durable EXCEPT !.epoch = e.epoch]
+  /\ UNCHANGED <<node, trainer, msgs, wrong>>
 
-RenewAs(e) == \E p \in ByRenew(e.of) : Becomes(e.of, p)
+\* The gate of replica r steps by itself; t is the pair of its step.
+GateAlone(r, t) ==
+  \E p \in ByStep(node[r], t) :
+    /\ node' = [node EXCEPT ![r] = p]
+    /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, p.gate)}
+    /\ UNCHANGED <<ctl, durable, trainer, wrong>>
 
-FaultAs(e) == \E p \in ByStep(node[e.of], GateFault_step(node[e.of].gate)) : Becomes(e.of, p)
+RenewAs(e) == GateAlone(e.of, GateRenew_step(node[e.of].gate, node[e.of].gate.term, node[e.of].gate.epoch, Window))
+
+FaultAs(e) == GateAlone(e.of, GateFault_step(node[e.of].gate))
 
 \* A replica that was started anew; the first life of one is there from the beginning.
 BornAs(e) ==

@@ -245,7 +245,7 @@ class WeightSyncLog:
             "Slot": tla(frozenset(range(1, self.slots + 1))), "Mode": tla(mode or "wait"),
             "Minimum": str(self._minimum), "MaxEpoch": str(len(self._epochs) + 1),
             "MaxVersion": str(len(self._versions)), "MaxTerm": str(max(1, len(self._terms))),
-            "Faults": tla(_FAULTS), "Scene": '{"newborn", "lend"}',
+            "Faults": tla(_FAULTS), "Scene": '{"newborn", "lend", "volatile"}',
         }  # fmt: skip
         return Window([self.told[begin:end]], start, constants)
 
