@@ -18,6 +18,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -206,6 +207,33 @@ def merge(logs: Iterable[Path], ended: Mapping[str, str], target: Path) -> Path:
     beside.write_text(text, encoding="utf-8")
     beside.replace(target)
     return target
+
+
+def merge_stopped(folder: Path, target: Path) -> tuple[str, ...]:
+    """`merge` the logs in the folder of a run that has ended, where nobody recorded how.
+
+    Each process whose log is not closed is taken to have ended early; their incarnations are
+    returned. Raises TraceError: the folder has no logs, or as `merge`.
+    """
+    logs = sorted(folder.glob("*.ndjson")) if folder.is_dir() else []
+    if not logs:
+        raise TraceError(f"{folder}: has no logs (*.ndjson): name the folder `trace` of a run")
+    ended: dict[str, str] = {}
+    for path in logs:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        with suppress(ValueError, IndexError, KeyError, TypeError):  # what is no log, merge says
+            if json.loads(lines[1])["line"] == "began" and not _is_closed(lines):
+                ended[json.loads(lines[1])["incarnation"]] = "stopped before its log was closed"
+    merge(logs, ended, target)
+    return tuple(sorted(ended))
+
+
+def _is_closed(lines: list[str]) -> bool:
+    """Whether the last of the lines of a log, which an empty one follows, is the closing one."""
+    try:
+        return not lines[-1] and json.loads(lines[-2])["line"] == "closed"
+    except (ValueError, IndexError, KeyError, TypeError):
+        return False
 
 
 def _log_lines(path: Path, ended: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from ...checkers import tlc
 from ...checkers.java import Java, archive, parts
@@ -53,6 +54,26 @@ class Explained:
     @property
     def ok(self) -> bool:
         return self.refused is None and not self.trouble
+
+    def said(self, path: str) -> str:
+        """The verdict in words; of a refusal, the behaviour up to it too."""
+        where = f"{self.steps} steps in {self.windows} window{'s' if self.windows > 1 else ''}, {self.seconds:.0f} s"
+        if self.trouble:
+            return f"{self.model} ({where}): not judged to the end: {self.trouble}: try a smaller --window"
+        if self.refused is None:
+            return f"{self.model} ({where}): explained by a behaviour of the model"
+        entry = self.refused
+        lines = [f"refused by {self.model} ({where}): {path}: line {entry.line}: {entry}: {entry.said}: no behaviour "
+                 "explains it after the steps before it, of which the last are:", *self.behaviour]  # fmt: skip
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as plain JSON values; the keys are documented in `docs/trace.md`."""
+        return {
+            "model": self.model, "explained": self.ok, "steps": self.steps, "windows": self.windows,
+            "seconds": round(self.seconds, 1), "refused_line": self.refused.line if self.refused else None,
+            "behaviour": list(self.behaviour), "trouble": self.trouble,
+        }  # fmt: skip
 
 
 def explain(
@@ -92,7 +113,7 @@ def _made(model: str, window: Window, invariant: str, which: int = 0, reached: i
     with TemporaryDirectory(prefix="sluicegate-run-") as name:
         (Path(name) / "Run.tla").write_text(window.module(which + 1, reached), encoding="utf-8")
         config = Config(constants=window.constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
-        yield Model.load(SPEC / f"{model}.tla", config, (SPEC / "generated", Path(name)))
+        yield Model.load(SPEC / f"Trace{model}.tla", config, (SPEC / "generated", Path(name)))
 
 
 @contextmanager
@@ -118,7 +139,7 @@ def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]
         command = [
             str(java), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
             *archive(), f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir",
-            str(folder / "states"), "-workers", "1", "-deadlock", "-config", f"{model}.cfg", f"{model}.tla",
+            str(folder / "states"), "-workers", "1", "-deadlock", "-config", f"{made.name}.cfg", f"{made.name}.tla",
         ]  # fmt: skip
         run = Java(command, folder)
         try:
