@@ -4,7 +4,8 @@ Rules of this file:
 
 - Each property gets a verdict of its own from each checker: what one violation hides is judged again
   without it. A run that did not end, or an error, is never a verdict on the machine.
-- A leads-to is judged by TLC alone.
+- A leads-to is judged by TLC alone. One that is broken only by runs which the scope cuts off is not
+  proven, since nobody knows how they would go on.
 - A counterexample is told in the words of the declaration: events, rules, what each step changed.
 """
 
@@ -25,8 +26,10 @@ from .checkers import tla_checker, tlc
 from .checkers.model import CheckResult, Model
 from .checkers.tla_values import parse
 from .claims import STEP, Claim, Judged, Said
-from .emitter.properties import checked_as
+from .emitter.properties import checked_as, within
 from .graph import alone, record
+
+BEYOND = "only runs that the scope cuts off break it"
 
 
 def judge_properties(
@@ -85,11 +88,22 @@ def _by(checker: str, check: Any, model: Model, claims: Sequence[Property], time
 
     kinds = {kind: [n for n, c in names.items() if c.kind == kind] for kind in ("reachable", "leads_to")}
     safe = [n for n, c in names.items() if c.kind in ("always", "never")]
-    results = list(each(safe, lambda left: run(invariants=left)))
-    results += [(name, run(invariants=(name,))) for name in kinds["reachable"]]
-    if checker == "TLC":
-        results += each(kinds["leads_to"], lambda left: run(properties=left))
-    return {names[name].name: _judged(checker, names[name], result) for name, result in results}
+    leads = kinds["leads_to"] if checker == "TLC" else []
+    results = [(name, run(invariants=(name,))) for name in kinds["reachable"]]
+    if safe and leads and (together := run(tuple(safe), tuple(leads))).ok:
+        # The usual case, in one run.
+        results += [(name, together) for name in (*safe, *leads)]
+    else:
+        results += each(safe, lambda left: run(invariants=left))
+        results += each(leads, lambda left: run(properties=left))
+    judged = {names[name].name: _judged(checker, names[name], result) for name, result in results}
+    for claim in (c for c in claims if c.fair and c.name in judged and judged[c.name].verdict == "fails"):
+        apart = run(properties=(within(claim),))
+        if apart.ok:
+            judged[claim.name] = replace(judged[claim.name], verdict="not proven", detail=BEYOND)
+        elif apart.verdict == "violated":
+            judged[claim.name] = replace(judged[claim.name], detail=apart.detail, trace=apart.trace)
+    return judged
 
 
 def _judged(checker: str, claim: Property, result: CheckResult) -> Judged:
@@ -114,14 +128,14 @@ def _story(machine: Any, scope: Scope, found: Exploration, claim: Property, judg
             broken = f"not ({show(claim.condition)})" if claim.kind == "always" else show(claim.condition)
             yield f"here {broken}"
         return
-    failed = next((j for j in judged if j.verdict == "fails"), None)
+    failed = next((j for j in judged if j.trace), None)
     if failed is None:
         return
     by_record = {record(snapshot): snapshot for snapshot in found.states}
     run = [by_record[parse(step.state["m"])] for step in failed.trace]
     events = [_between(machine, scope, *pair) for pair in itertools.pairwise(run)]
     yield from told(machine, run[0], events)
-    yield from _ending(machine, claim, run, failed.detail)
+    yield from _ending(machine, claim, failed.detail)
 
 
 def _between(machine: Any, scope: Scope, before: Any, after: Any) -> Any:
@@ -130,15 +144,16 @@ def _between(machine: Any, scope: Scope, before: Any, after: Any) -> Any:
     return next(event for event in events if machine.step(before, event)[0] == after)
 
 
-def _ending(machine: Any, claim: Property, run: Sequence[Any], detail: str) -> Iterator[str]:
+def _ending(machine: Any, claim: Property, detail: str) -> Iterator[str]:
     """How a run goes on for ever without what was promised."""
     assert claim.then is not None
-    back = detail.partition("Back to state ")[2].partition(":")[0]
-    if back:
-        yield f"and from here step {back} again, and so on for ever"
-    else:
-        yield "and then nothing comes any more"
     relied = " and ".join(claim.fair)
+    if detail == BEYOND:
+        yield f"here the scope ends, and what {relied} would lead to beyond it is not known"
+        yield f"so it is not proven that {says(claim)}: raise the --bound, or say up to where it is meant"
+        return
+    back = detail.partition("Back to state ")[2].partition(":")[0]
+    yield f"and from here step {back} again, and so on for ever" if back else "and then nothing comes any more"
     if claim.fair:
         yield f"although {relied} can be relied on: it has come, or could change nothing"
     else:

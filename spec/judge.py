@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from ..statemachines.findings import Finding, findings
 from ..statemachines.ir import Scope
 from .alone import judge_properties
 from .checkers import tla_checker, tlc
-from .checkers.model import CheckerMissing, CheckResult
+from .checkers.model import CheckerMissing, CheckResult, Model
 from .claims import Claim, judged_claims, one_line
 from .counterexamples import Counterexample, counterexample
 from .graph import alone, compare
@@ -102,20 +103,18 @@ def _of_claim(machine: Any, scope: Scope, claims: Sequence[Claim]) -> Callable[[
 
 
 def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0) -> Row:
-    """A system model by the checkers named, side by side. Raises CheckerMissing."""
+    """A system model by the checkers named, side by side; random behaviours where it has them, by TLC.
+
+    An interrupt ends TLC at once, tla-checker at its time limit. Raises CheckerMissing.
+    """
     try:
         model = system.model()
     except ModelError as error:
         return Row(system.name, _properties(system), 0, 0.0, {}, f"error: {error}")
-    runs: dict[str, Any] = {}
-    if "tla-checker" in checkers and not system.config.properties:
-        runs["tla-checker"] = lambda: tla_checker.check(model, timeout=timeout)
-    if "TLC" in checkers:
-        runs["TLC"] = lambda: tlc.check(model, timeout=timeout)
     began = time.monotonic()
-    with ThreadPoolExecutor(2) as pool:
-        waiting = {name: pool.submit(run) for name, run in runs.items()}
-        results: dict[str, CheckResult] = {name: w.result() for name, w in waiting.items()}
+    results = _results(system, model, checkers, timeout)
+    if not results:
+        return Row(system.name, f"{_properties(system)} (TLC alone judges this)", 0, 0.0, {})
     seconds = time.monotonic() - began
     trouble = next((t for t in _troubles(system, results)), "")
     verdicts = {name: _said(system, r) for name, r in results.items()}
@@ -130,16 +129,37 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, example, claims=claims)
 
 
+def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout: float) -> dict[str, CheckResult]:
+    stop = threading.Event()
+    runs: dict[str, Callable[[], CheckResult]] = {}
+    if tla_checker.NAME in checkers and not (system.tlc_only or system.behaviours or system.config.properties):
+        runs[tla_checker.NAME] = partial(tla_checker.check, model, timeout=timeout)
+    if tlc.NAME in checkers and system.behaviours:
+        runs[tlc.NAME] = partial(
+            tlc.simulate, model, behaviours=system.behaviours, depth=system.depth, timeout=timeout, stop=stop
+        )
+    elif tlc.NAME in checkers:
+        runs[tlc.NAME] = partial(tlc.check, model, timeout=timeout, stop=stop)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = {name: pool.submit(run) for name, run in runs.items()}
+        try:
+            return {name: w.result() for name, w in waiting.items()}
+        except BaseException:
+            stop.set()
+            raise
+
+
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:
     for name, result in results.items():
         if result.verdict in ("error", "incomplete"):
             said = "not proven" if result.verdict == "incomplete" else "error"
-            yield f"{name}: {said}: {one_line(result.detail)}"
+            mend = "; give it more, or smaller bounds" if result.verdict == "incomplete" else ""
+            yield f"{name}: {said}: {one_line(result.detail)}{mend}"
         elif system.violates and result.violated != system.violates:
             yield f"{name}: {system.violates} should fail and does not: the state is not reached"
         elif not system.violates and result.verdict == "violated":
             yield f"{name}: {result.violated} is violated"
-    if not system.violates:
+    if not system.violates and not system.behaviours:
         counts = {name: result.distinct for name, result in results.items()}
         if len(set(counts.values())) > 1:
             yield "the checkers count differently: " + ", ".join(f"{n} {c}" for n, c in counts.items())
@@ -153,8 +173,10 @@ def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[
 def _said(system: SystemModel, result: CheckResult) -> str:
     if result.verdict == "violated":
         return f"{result.violated} fails" + (", as it must" if result.violated == system.violates else "")
+    if result.ok and system.behaviours:
+        return f"holds: {system.behaviours} runs, {result.detail}"
     return "holds" if result.ok else result.verdict
 
 
 def _properties(system: SystemModel) -> str:
-    return f"reached: {system.about}" if system.violates else " ".join(system.properties)
+    return system.about if system.violates else " ".join(system.properties)

@@ -2,6 +2,7 @@
 
 from .compiler import Outcome
 from .expressions import Bool, EnumOf, Id, MapOf, Nat, Note, Opt, Record, SeqOf, SetOf, either, none
+from .imported import from_transitions
 from .ir import Ir, Scope
 from .machine import Event, Inside, Machine, Output
 from .problems import DeclarationError, Problem
@@ -36,6 +37,7 @@ __all__ = [
     "columns",
     "either",
     "fence",
+    "from_transitions",
     "go",
     "ignore",
     "leads_to",

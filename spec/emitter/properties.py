@@ -4,9 +4,9 @@ Rules of this file:
 
 - What must hold in every state is an invariant under its declared name.
 - What must be reached is an invariant that the checkers must find violated: `Never_<name>`.
-- A leads-to carries its fairness with it, so that nothing else is assumed. An event that could
-  change something, but only out of the scope, counts as one that could: a run that ends at the edge
-  of the scope is no counterexample.
+- A leads-to carries its fairness with it, so that nothing else is assumed. Within the scope an event
+  can stop for no other reason than the scope: such a run breaks the property, and does not break
+  `Within_<name>`, which tells the two apart.
 - Temporal definitions come last, and only where they are asked for: tla-checker does not judge them.
 """
 
@@ -25,6 +25,11 @@ def checked_as(claim: Property) -> str:
     return f"Never_{claim.name}" if claim.kind == "reachable" else claim.name
 
 
+def within(claim: Property) -> str:
+    """The name of a leads-to that says nothing of runs which only the scope has stopped."""
+    return f"Within_{claim.name}"
+
+
 def definitions(ir: Ir, names: Names, *, temporal: bool) -> list[str]:
     """A block of text for each property over single states, and with `temporal` for the others."""
     state = [_invariant(claim, names) for claim in ir.properties if claim.kind != "leads_to"]
@@ -41,22 +46,28 @@ def _invariant(claim: Property, names: Names) -> str:
 
 
 def _fair(ir: Ir, event: str, names: Names) -> str:
-    """Weak fairness of all steps of an event that change the record."""
+    """Weak fairness of all steps of an event that change the record; once within the scope, once beyond it."""
     declared = ir.event(event)
     chosen = [rf"a_{f.name} \in {domain(f.type, f.name, ir.scope, names)}" for f in arguments(declared)]
     after = call(f"{ir.name}{event}", ("m", *(f"a_{f.name}" for f in arguments(declared))))
     can = (rf"\E {', '.join(chosen)} : " if chosen else "") + f"{after} # m"
-    taken = [rule_name(ir, rule) for rule in rules(ir, declared) if rule.changes] or ["FALSE"]
+    taken = r" \/ ".join(rule_name(ir, rule) for rule in rules(ir, declared) if rule.changes) or "FALSE"
     return (
-        f"\\* {event} comes in the end, if from some moment on it could always change something.\n"
+        f"\\* {event} comes in the end, if from some moment on it could always change something: within the\n"
+        f"\\* scope; and with what would lead out of it.\n"
+        f"Fair_{event} == WF_m({taken})\n"
         f"Can_{event} == {can}\n"
-        rf"Fair_{event} == []<>~Can_{event} \/ []<><<" + r" \/ ".join(taken) + ">>_m\n"
+        rf"Wide_{event} == []<>~Can_{event} \/ []<><<{taken}>>_m" + "\n"
     )
 
 
 def _leads_to(claim: Property, names: Names) -> str:
     assert claim.then is not None
     before, after = (bracketed(render(node, "m", names)) for node in (claim.condition, claim.then))
-    fair = bracketed(r" /\ ".join(f"Fair_{event}" for event in claim.fair))
-    text = f"{before} ~> {after}"
-    return f"\\* {says(claim)}\n{claim.name} == " + (f"{fair} => ({text})\n" if claim.fair else f"{text}\n")
+
+    def under(name: str, fair: str) -> str:
+        assumed = bracketed(r" /\ ".join(f"{fair}_{event}" for event in claim.fair))
+        return f"{name} == " + (f"{assumed} => ({before} ~> {after})" if claim.fair else f"{before} ~> {after}") + "\n"
+
+    second = under(within(claim), "Wide") if claim.fair else ""
+    return f"\\* {says(claim)}\n{under(claim.name, 'Fair')}{second}"
