@@ -73,6 +73,7 @@ def compile_machine(machine: Any) -> None:
 
     step.__doc__ = machine.step.__doc__
     machine.Snapshot, machine.Live, machine.step = snapshot, live, staticmethod(step)
+    machine._pure = pure
     machine.source = source
     machine._frozen = True
 

@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ..statemachines.explore import events_of, explore, within
 from ..statemachines.instances import Outcome, frozen
 from ..statemachines.machine import Event, Machine
+from ..statemachines.observing import unobserved
 from .adapters import Adapter, Verdict
 
 _Place = tuple[str, str, str]
@@ -43,7 +44,8 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
     """
     events = {e.name: list(events_of(machine, e, machine.ir.scope)) for e in machine.ir.events}
     bounded = [f for f in machine.ir.fields if not f.given and f.type.kind != "note"]
-    found = explore(machine)
+    with unobserved():
+        found = explore(machine)
     goals = [_Goal(place, *way) for place, way in found.taken.items()]
     shortest: list[str] = []
 
@@ -67,7 +69,8 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
         run = draw(st.runner())
         if run.plan:
             return run.plan[-1]
-        taken, others = choices(run.now.model, run.driven)
+        with unobserved():
+            taken, others = choices(run.now.model, run.driven)
         among = others if others and (not taken or draw(st.booleans())) else taken
         unmet = [place for place in among if place not in run.met]
         return draw(st.sampled_from(among[draw(st.sampled_from(unmet or [*among]))]))
@@ -91,7 +94,11 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
             if self.now.difference:
                 raise AssertionError(self.now.difference)
 
-        @precondition(lambda self: any(choices(self.now.model, self.driven)))
+        def goes_on(self) -> bool:
+            with unobserved():
+                return any(choices(self.now.model, self.driven))
+
+        @precondition(goes_on)
         @rule(event=next_events())
         def step(self, event: Any) -> None:
             if self.plan:
