@@ -131,3 +131,34 @@ def test_a_small_machine_is_good(turnstile):
     row = judge_machine(turnstile)
     assert row.ok
     assert (row.distinct, row.verdicts) == (7, {"tla-checker": "7", "TLC": "equal graph"})
+
+
+def test_random_behaviours_find_a_fault_and_show_how_it_comes_about():
+    orphaned = next(m for m in MODELS if m.name == "orphaned")
+    seeded = replace(orphaned, violates="", profile="simulate", behaviours=200, depth=60)
+    row = judge_system(seeded)
+    assert row.trouble == "TLC: NeverOrphans is violated"
+    assert row.example is not None
+    assert any(step.action == "Orphan" for step in row.example().steps)
+
+
+def test_random_behaviours_are_told_with_their_number_and_no_count_is_asked_of_them():
+    config = replace(GATE_OF_ONE.config, invariants=("G2",))
+    row = judge_system(replace(GATE_OF_ONE, config=config, violates="", distinct=0, behaviours=20, depth=30))
+    assert row.ok
+    assert row.verdicts.keys() == {"TLC"}
+    assert row.verdicts["TLC"].startswith("holds: 20 runs, ")
+
+
+def test_a_model_for_tlc_alone_is_not_given_to_the_other_checker():
+    alone = replace(GATE_OF_ONE, tlc_only=True)
+    assert judge_system(alone).verdicts.keys() == {"TLC"}
+    row = judge_system(alone, checkers=("tla-checker",))
+    assert (row.verdicts, row.trouble) == ({}, "")
+    assert "TLC alone" in row.properties
+
+
+def test_a_run_out_of_time_is_not_proven_and_says_what_to_do():
+    full = next(m for m in MODELS if m.name == "swap")
+    row = judge_system(full, checkers=("TLC",), timeout=1.5)
+    assert row.trouble == "TLC: not proven: stopped at its time limit of 1.5 s; give it more, or smaller bounds"
