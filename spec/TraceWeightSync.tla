@@ -1,7 +1,7 @@
 -------------------------- MODULE TraceWeightSync --------------------------
 (* Whether a logged run is a behaviour of WeightSync.
 
-   Log is the sequence of logged steps of gates and controllers, in an order
+   A log is a sequence of logged steps of gates and controllers, in an order
    that the rules of the trace allow. Each is matched with the action of the
    model that it names; what the log says of the instance afterwards must be
    so. A step that changes nothing is not in it: the replay on the tables
@@ -13,7 +13,7 @@
    process that was killed the last steps may be missing: they are taken
    where a controller's step needs them, its requests ending one by one.
 
-   A window of a run begins with Start, whose hidden parts are as permissive
+   A window of a run begins with a start, whose hidden parts are as permissive
    as the logged ones allow.
 
    Where a real controller is less bound than the model's:
@@ -26,17 +26,19 @@
 EXTENDS WeightSync, Run, TLC
 
 (* The module Run, which is made from a trace, has
-     Log:     the logged steps
-     Start:   the state before the first of them: node, ctl, durable, trainer, msgs
-     Reached: a number of explained steps: for showing how it comes to be reached *)
+     Logs:    sequences of logged steps, each a behaviour of its own
+     Starts:  for each the state before its first step: node, ctl, durable, trainer, msgs
+     Wanted:  which of them is to be shown
+     Reached: a number of its explained steps: for showing how it comes to be reached *)
 
-VARIABLE at   \* how many of them are explained
-
-traceVars == <<node, ctl, durable, trainer, msgs, wrong, at>>
+VARIABLES
+  which,   \* the log
+  at       \* how many of its steps are explained
 
 TraceInit ==
-  /\ node = Start.node /\ ctl = Start.ctl /\ durable = Start.durable
-  /\ trainer = Start.trainer /\ msgs = Start.msgs
+  /\ which \in 1..Len(Logs)
+  /\ node = Starts[which].node /\ ctl = Starts[which].ctl /\ durable = Starts[which].durable
+  /\ trainer = Starts[which].trainer /\ msgs = Starts[which].msgs
   /\ wrong = {}
   /\ at = 0
 
@@ -180,14 +182,15 @@ Hidden(e) ==
 -----------------------------------------------------------------------------
 
 TraceNext ==
-  /\ at < Len(Log)
-  /\ \/ Logged(Log[at + 1]) /\ at' = at + 1
-     \/ Hidden(Log[at + 1]) /\ at' = at
+  /\ at < Len(Logs[which])
+  /\ which' = which
+  /\ \/ Logged(Logs[which][at + 1]) /\ at' = at + 1
+     \/ Hidden(Logs[which][at + 1]) /\ at' = at
 
-\* Says how far it came; never fails.
-Reports == at <= TLCGet(1) \/ (TLCSet(1, at) /\ PrintT(<<"explained", 1, at>>))
+\* Says how far each came; never fails.
+Reports == at <= TLCGet(which) \/ (TLCSet(which, at) /\ PrintT(<<"explained", which, at>>))
 
-ASSUME TLCSet(1, 0)
+ASSUME \A w \in 1..Len(Logs) : TLCSet(w, 0)
 
-NotReached == at < Reached
+NotReached == which # Wanted \/ at < Reached
 =============================================================================

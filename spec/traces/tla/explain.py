@@ -27,6 +27,7 @@ from ...checkers.model import Config, Model
 from ..format import TraceError
 from ..reading import Entry
 from .form import Window
+from .text import tla
 
 SPEC = Path(__file__).resolve().parent.parent.parent
 _REACHED = re.compile(r'<<"explained", (\d+), (\d+)>>')
@@ -92,7 +93,7 @@ def explain(
     steps = count = 0
     for window in windows:
         count += 1
-        reached, trouble = _ask(model, window, timeout, lambda n, before=steps: told(model, before + n))
+        reached, trouble = reach(model, window, timeout, lambda n, before=steps: told(model, before + n))
         steps += sum(reached)
         if trouble:
             return Explained(model, steps, count, time.monotonic() - started, trouble=trouble)
@@ -112,7 +113,8 @@ def explain(
 def _made(model: str, window: Window, invariant: str, which: int = 0, reached: int = 0) -> Iterator[Model]:
     with TemporaryDirectory(prefix="sluicegate-run-") as name:
         (Path(name) / "Run.tla").write_text(window.module(which + 1, reached), encoding="utf-8")
-        config = Config(constants=window.constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
+        constants = {name: tla(value) for name, value in window.constants.items()}
+        config = Config(constants=constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
         yield Model.load(SPEC / f"Trace{model}.tla", config, (SPEC / "generated", Path(name)))
 
 
@@ -128,7 +130,9 @@ def _written(model: Model) -> Iterator[Path]:
         yield folder
 
 
-def _ask(model: str, window: Window, timeout: float, told: Callable[[int], None]) -> tuple[list[int], str]:
+def reach(
+    model: str, window: Window, timeout: float, told: Callable[[int], None] = lambda steps: None
+) -> tuple[list[int], str]:
     """How many steps of each log are explained, and why TLC came to no end."""
     java, jar = parts()
     until = time.monotonic() + timeout

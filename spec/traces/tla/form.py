@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,17 +19,36 @@ class Told:
 
 
 class Window(Protocol):
-    """A part of a run: `logs` are explained each by itself, over the constants of the model."""
+    """A part of a run, or parts of several: `logs` are explained each by itself, over the same constants."""
 
     @property
     def logs(self) -> list[list[Told]]: ...
 
     @property
-    def constants(self) -> dict[str, str]: ...
+    def constants(self) -> Constants: ...
 
     def module(self, which: int = 1, reached: int = 0) -> str:
         """The module `Run`; `reached` explained steps of log `which` are what its NotReached denies."""
         ...
+
+
+Constants = dict[str, Any]
+"""Values of a model's constants: numbers and sets are bounds, of which the larger may be taken."""
+
+
+def joined(all_of_them: Sequence[Constants]) -> Constants:
+    """Constants that hold for several runs. Raises ValueError where they cannot be the same."""
+    found: Constants = {}
+    for constants in all_of_them:
+        for name, value in constants.items():
+            held = found.setdefault(name, value)
+            if isinstance(value, frozenset):
+                found[name] = held | value
+            elif isinstance(value, int):
+                found[name] = max(held, value)
+            elif held != value:
+                raise ValueError(f"runs with another {name} ({held}, {value}) cannot be judged together")
+    return found
 
 
 def run_module(extends: str, **definitions: str) -> str:

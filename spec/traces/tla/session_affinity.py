@@ -9,14 +9,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....statemachines.session import Rebinding
 from ..reading import Birth, Entry, Step
 from ..relations import end_of
-from .form import Told, run_module, sequence
-from .text import Raw, record, tla
+from .form import Constants, Told, joined, run_module, sequence
+from .text import Raw, record
 
 Members = dict[str, Any]
 
@@ -26,7 +27,7 @@ class Window:
     """Some sessions of a run as a model."""
 
     logs: list[list[Told]]
-    constants: dict[str, str]
+    constants: Constants
 
     def module(self, which: int = 1, reached: int = 0) -> str:
         logs = "<<" + ",\n ".join(map(sequence, self.logs)) + ">>"
@@ -60,7 +61,7 @@ class SessionLog:
         self.steps = sum(map(len, self.sessions))
 
     def _incarnation(self, name: str) -> tuple[str, int]:
-        return self._life.get(name, ("nowhere", 1))
+        return self._life.get(name, (_NOWHERE, 1))
 
     def _session(self, entries: list[Entry]) -> list[Told]:
         """The told steps of one session; none of one whose birth is not there."""
@@ -135,19 +136,27 @@ class SessionLog:
         if chosen:
             yield Window(chosen, self._constants(chosen))
 
-    def _constants(self, logs: list[list[Told]]) -> dict[str, str]:
+    def _constants(self, logs: list[list[Told]]) -> Constants:
         members = [told.members for log in logs for told in log]
         bindings = [told.entry.post.binding for log in logs for told in log if told.entry.track.name == "Session"]
-        consumers = frozenset(m["consumer"] for m in members if "consumer" in m)
         return {
-            "Replica": tla(frozenset(self._lives) or frozenset({"nowhere"})),
-            "MaxLoss": str(sum(map(len, self._lives.values())) + len(self._lives)),
-            "MaxTurn": str(max([1, *(m.get("lease", 0) for m in members)])),
-            "MaxBinding": str(max(bindings, default=0) + 1),
-            "MaxRestart": str(sum(m["ev"] == "new" for m in members)),
-            "Consumer": tla(consumers or frozenset({"nobody"})),
-            "Policies": '{"never", "on_loss", "on_evacuation"}',
+            "Replica": frozenset(self._lives) | {_NOWHERE},
+            "MaxLoss": sum(map(len, self._lives.values())) + len(self._lives),
+            "MaxTurn": max([1, *(m.get("lease", 0) for m in members)]),
+            "MaxBinding": max(bindings, default=0) + 1,
+            "MaxRestart": sum(m["ev"] == "new" for m in members),
+            "Consumer": frozenset(m["consumer"] for m in members if "consumer" in m) | {"nobody"},
+            "Policies": frozenset(map(str, Rebinding)),
         }
+
+
+def join(windows: Sequence[Window]) -> Window:
+    """Sessions of several runs as one model."""
+    return Window([log for window in windows for log in window.logs], joined([w.constants for w in windows]))
+
+
+_NOWHERE = "nowhere"
+"""The replica of an incarnation of which nothing is logged."""
 
 
 def _some(value: Any) -> tuple[Any, ...]:

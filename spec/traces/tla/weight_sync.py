@@ -11,13 +11,13 @@ Rules of this file:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..format import TraceError
 from ..reading import Birth, Entry, Step
-from .form import Told, run_module, sequence
+from .form import Constants, Told, joined, run_module, sequence
 from .text import Raw, record, tla
 
 Members = dict[str, Any]
@@ -27,15 +27,23 @@ _UNTOLD = frozenset({"window", "ranks"})
 
 @dataclass(slots=True)
 class Window:
-    """A part of a run as a model."""
+    """Parts of runs as a model, each with the state that it starts from."""
 
     logs: list[list[Told]]
-    start: Members
-    constants: dict[str, str]
+    starts: list[Members]
+    constants: Constants
 
     def module(self, which: int = 1, reached: int = 0) -> str:
-        start = record(self.start.items())
-        return run_module("System, TLC", Log=sequence(self.logs[0]), Start=start, Reached=str(reached))
+        logs = "<<" + ",\n ".join(map(sequence, self.logs)) + ">>"
+        starts = "<<" + ",\n ".join(record(start.items()) for start in self.starts) + ">>"
+        return run_module("System, TLC", Logs=logs, Starts=starts, Wanted=str(which), Reached=str(reached))
+
+
+def join(windows: Sequence[Window]) -> Window:
+    """Several windows as one model. Raises ValueError where their modes differ."""
+    logs = [log for window in windows for log in window.logs]
+    starts = [start for window in windows for start in window.starts]
+    return Window(logs, starts, joined([w.constants for w in windows]))
 
 
 @dataclass(slots=True)
@@ -102,10 +110,6 @@ class WeightSyncLog:
     def steps(self) -> int:
         return len(self.told)
 
-    @property
-    def _broken(self) -> int:
-        return len(self._versions) + 1
-
     # -- entries -----------------------------------------------------------------------------------
 
     def _take(self, entry: Entry) -> None:
@@ -160,7 +164,7 @@ class WeightSyncLog:
             "state": gate.state, "ranks": frozenset(gate.ranks), "term": self.term(gate.term),
             "epoch": self.epoch(gate.epoch), "version": _some(self.version(gate.version)),
             "target": _some(self.version(gate.target)),
-            "digests": {rank: self._digests.get(d, self._broken) for rank, d in sorted(gate.digests.items())},
+            "digests": {rank: self._digests.get(d, _BROKEN) for rank, d in sorted(gate.digests.items())},
             "mode": _mode(gate.mode), "timer": gate.timer, "window": 0, "active": at(gate.active),
             "suspended": at(gate.suspended), "orphaned": at(gate.orphaned), "quiet": frozenset(gate.quiet),
             "verified": frozenset(gate.verified), "resident": gate.resident,
@@ -240,14 +244,13 @@ class WeightSyncLog:
             "trainer": {"uses": lent, "volatile": frozenset(), "lost": frozenset()},
             "msgs": frozenset(Raw(m) for t in terms for m in self._sent(state, t)),
         }
-        constants = {
-            "Replica": tla(frozenset(self.replicas)), "Rank": tla(frozenset(self.ranks)),
-            "Slot": tla(frozenset(range(1, self.slots + 1))), "Mode": tla(mode or "wait"),
-            "Minimum": str(self._minimum), "MaxEpoch": str(len(self._epochs) + 1),
-            "MaxVersion": str(len(self._versions)), "MaxTerm": str(max(1, len(self._terms))),
-            "Faults": tla(_FAULTS), "Scene": '{"newborn", "lend", "volatile"}',
+        constants: Constants = {
+            "Replica": frozenset(self.replicas), "Rank": frozenset(self.ranks),
+            "Slot": frozenset(range(1, self.slots + 1)), "Mode": mode or "wait", "Minimum": self._minimum,
+            "MaxEpoch": len(self._epochs) + 1, "MaxVersion": len(self._versions), "MaxTerm": max(1, len(self._terms)),
+            "Faults": _FAULTS, "Scene": frozenset({"newborn", "lend", "volatile"}),
         }  # fmt: skip
-        return Window([self.told[begin:end]], start, constants)
+        return Window([self.told[begin:end]], [start], constants)
 
     def _node(self, gate: Members | None) -> Raw:
         """A replica, from its gate alone: what is hidden is as permissive as the gate allows."""
@@ -267,13 +270,14 @@ class WeightSyncLog:
             "loads": loads, "version": gate["target"][0] if loads else 0,
             "held": held,
             "busy": frozenset(r for r in ranks if state != "INSTALLING" and r not in gate["quiet"] and version),
-            "lease": tuple(does.values()), "expired": False,
+            "expired": False,
+            "lease": Raw(f"[s \\in Slot |-> IF s <= {len(does)} THEN {tla(tuple(does.values()))}[s] ELSE Free]"),
         }.items()))  # fmt: skip
 
-    def _held(self, gate: Members, rank: str) -> int:
+    def _held(self, gate: Members, rank: str) -> int | Raw:
         if gate["state"] == "INSTALLING" and rank in gate["verified"]:
             return gate["target"][0]
-        return gate["version"][0] if gate["version"] and gate["resident"] else self._broken
+        return gate["version"][0] if gate["version"] and gate["resident"] else _BROKEN
 
     def _does(self, gate: Members, place: int) -> Members:
         if place in gate["suspended"] and gate["state"] != "REOPENED":
@@ -305,6 +309,7 @@ _FAULTS = frozenset(
     {"deadline", "silence", "message", "engine", "unknown", "late", "client", "gate-crash", "stale-controller",
      "trainer-crash"}
 )  # fmt: skip
+_BROKEN = Raw("Broken")
 _SENT = {"SEALING": "Seal", "DRAINING": "Drain", "LENT": "Lend", "INSTALLING": "Install"}
 
 
