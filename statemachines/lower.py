@@ -238,7 +238,7 @@ class _Lowering:
         target = state
         if b.kind == "go":
             self.own_state(b.target, f"{place}, rule {rule}", where)
-            target = b.target.name if b.target is not None else state
+            target = b.target.name if isinstance(b.target, State) else state
         reason = text = ""
         retry = False
         if b.refusal is not None:
