@@ -33,17 +33,18 @@ Sends(outs, t) ==
           Emitted(outs, "SendInstall").version)
   ELSE {}
 
-\* Controller t becomes c, the registers d, and what was put out is sent.
-Operates(t, c, d, outs) ==
-  /\ ctl' = [ctl EXCEPT ![t] = c]
-  /\ durable' = d
-  /\ msgs' = msgs \cup {x \in Sends(outs, t) : MayAct(x, node[x.to].gate)}
-  /\ wrong' = wrong \cup
-       (IF durable.published # <<>> /\ (d.published = <<>> \/ d.published[1] < durable.published[1]) THEN {"G5"} ELSE {})
-  /\ UNCHANGED <<node, trainer>>
+\* What is so when controller t has become c, the registers d, and what was put out is sent: ctl, durable, msgs
+\* and wrong.
+Sending(t, c, d, outs) ==
+  <<[ctl EXCEPT ![t] = c], d,
+    IF outs = <<>> THEN msgs ELSE msgs \cup {x \in Sends(outs, t) : MayAct(x, node[x.to].gate)},
+    IF durable.published # <<>> /\ (d.published = <<>> \/ d.published[1] < durable.published[1])
+    THEN wrong \cup {"G5"} ELSE wrong>>
+
+Operates(a) == ctl' = a[1] /\ durable' = a[2] /\ msgs' = a[3] /\ wrong' = a[4] /\ UNCHANGED <<node, trainer>>
 
 \* An event of Sync: s is what follows and what is put out.
-Steps(t, s) == Operates(t, [ctl[t] EXCEPT !.sync = s[1]], durable, s[2])
+Stepping(t, s) == Sending(t, [ctl[t] EXCEPT !.sync = s[1]], durable, s[2])
 
 Are(states) == {t \in DOMAIN ctl : ctl[t].sync.state \in states}
 
@@ -59,15 +60,16 @@ Operations(t) ==
   (IF "lend" \in Scene /\ ctl[t].sync.published # <<>> THEN {<<ctl[t].sync.published[1], TRUE>>} ELSE {})
 
 OfBegin(t, op) ==
-  LET s == SyncBegin_step(ctl[t].sync, durable.epoch + 1, op[1], Claimed(t), Mode, op[2])
-  IN IF s = <<>> THEN {} ELSE {<<t, s, op[1]>>}
+  {Sending(t, [ctl[t] EXCEPT !.sync = s[1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
+           [durable EXCEPT !.epoch = @ + 1, !.newest = IF op[1] > @ THEN op[1] ELSE @], s[2]) :
+     s \in {SyncBegin_step(ctl[t].sync, durable.epoch + 1, op[1], Claimed(t), Mode, op[2])} \ {<<>>}}
+
+Beginning == {t \in Are({"IDLE"}) : ctl[t].settled /\ Claimed(t) # {}}
 
 Begin ==
   /\ durable.epoch < MaxEpoch
-  /\ \E x \in UNION {UNION {OfBegin(t, op) : op \in Operations(t)} :
-                     t \in {y \in Are({"IDLE"}) : ctl[y].settled /\ Claimed(y) # {}}} :
-       /\ Operates(x[1], [ctl[x[1]] EXCEPT !.sync = x[2][1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
-                   [durable EXCEPT !.epoch = @ + 1, !.newest = IF x[3] > @ THEN x[3] ELSE @], x[2][2])
+  /\ Beginning # {}
+  /\ \E a \in UNION {UNION {OfBegin(t, op) : op \in Operations(t)} : t \in Beginning} : Operates(a)
 
 Target(t) == ctl[t].sync.version[1]
 
@@ -82,58 +84,61 @@ Proves(t, r) ==
   /\ node[r].gate.version = ctl[t].sync.version
   /\ node[r].gate.resident /\ node[r].gate.verified = Rank
 
-\* Open again, on what it held: the install was refused.
-Unmoved(t, r) == node[r].gate.state \in {"OPEN", "REOPENED"} /\ ~Proves(t, r)
+\* Members that have drained, installed, refused to install (they are open again on what they held), closed.
+AreDrained(t) == {r \in AtEpoch(t) : IsDrained(node[r].gate)}
+AreProved(t) == {r \in AtEpoch(t) : Proves(t, r)}
+AreUnmoved(t) == {r \in AtEpoch(t) \ ctl[t].sync.refusing : node[r].gate.state \in {"OPEN", "REOPENED"} /\ ~Proves(t, r)}
+AreClosed(t) == {r \in AtEpoch(t) : node[r].gate.state = "OPEN"}
 
-OfSealed(t) == {<<t, s>> : s \in {SyncSealed_step(ctl[t].sync, r) : r \in AtEpoch(t)} \ {<<>>}}
+OfSealed(t) == {Stepping(t, s) : s \in {SyncSealed_step(ctl[t].sync, r) : r \in AtEpoch(t)} \ {<<>>}}
+OfDrained(t) == {Stepping(t, s) : s \in {SyncDrained_step(ctl[t].sync, r) : r \in AreDrained(t)} \ {<<>>}}
+OfProved(t) == {Stepping(t, s) : s \in {SyncInstalled_step(ctl[t].sync, r) : r \in AreProved(t)} \ {<<>>}}
+OfDeclined(t) == {Stepping(t, s) : s \in {SyncDeclined_step(ctl[t].sync, r) : r \in AreUnmoved(t)} \ {<<>>}}
+OfClosed(t) == {Stepping(t, s) : s \in {SyncClosed_step(ctl[t].sync, r) : r \in AreClosed(t)} \ {<<>>}}
 
 Sealed ==
   /\ Are(SyncSealed_states) # {}
-  /\ \E x \in UNION {OfSealed(t) : t \in Are(SyncSealed_states)} : Steps(x[1], x[2])
-
-OfDrained(t) ==
-  {<<t, s>> : s \in {SyncDrained_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : IsDrained(node[y].gate)}} \ {<<>>}}
+  /\ \E t \in Are(SyncSealed_states) : AtEpoch(t) # {}
+  /\ \E a \in UNION {OfSealed(t) : t \in Are(SyncSealed_states)} : Operates(a)
 
 Drained ==
   /\ Are(SyncDrained_states) # {}
-  /\ \E x \in UNION {OfDrained(t) : t \in Are(SyncDrained_states)} : Steps(x[1], x[2])
-
-OfProved(t) == {<<t, s>> : s \in {SyncInstalled_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : Proves(t, y)}} \ {<<>>}}
+  /\ \E t \in Are(SyncDrained_states) : AreDrained(t) # {}
+  /\ \E a \in UNION {OfDrained(t) : t \in Are(SyncDrained_states)} : Operates(a)
 
 Proved ==
   /\ Are(SyncInstalled_states) # {}
-  /\ \E x \in UNION {OfProved(t) : t \in Are(SyncInstalled_states)} : Steps(x[1], x[2])
-
-OfDeclined(t) ==
-  {<<t, s>> : s \in {SyncDeclined_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) \ ctl[t].sync.refusing : Unmoved(t, y)}}
-                    \ {<<>>}}
+  /\ \E t \in Are(SyncInstalled_states) : AreProved(t) # {}
+  /\ \E a \in UNION {OfProved(t) : t \in Are(SyncInstalled_states)} : Operates(a)
 
 Declined ==
   /\ Are(SyncDeclined_states) # {}
-  /\ \E x \in UNION {OfDeclined(t) : t \in Are(SyncDeclined_states)} : Steps(x[1], x[2])
+  /\ \E t \in Are(SyncDeclined_states) : AreUnmoved(t) # {}
+  /\ \E a \in UNION {OfDeclined(t) : t \in Are(SyncDeclined_states)} : Operates(a)
+
+Closed ==
+  /\ Are(SyncClosed_states) # {}
+  /\ \E t \in Are(SyncClosed_states) : AreClosed(t) # {}
+  /\ \E a \in UNION {OfClosed(t) : t \in Are(SyncClosed_states)} : Operates(a)
 
 \* Controller t after it was told that a higher term rules.
 Overrules(t) ==
   LET s == SyncOverruled(ctl[t].sync) IN IF s.state = "FAILED" THEN Gone(t) ELSE [ctl[t] EXCEPT !.sync = s]
 
-\* The register takes the version if no higher term rules and it holds no higher one; else the controller has failed.
-Publishes(t, s, v) ==
+\* The register takes version v if no higher term rules and it holds no higher one; s is the Sync that has published
+\* it. Else the controller has failed.
+Publishing(t, s, v) ==
   IF t = Ruler /\ (durable.published = <<>> \/ v >= durable.published[1])
-  THEN Operates(t, [ctl[t] EXCEPT !.sync = s], [durable EXCEPT !.published = <<v>>], <<>>)
-  ELSE Operates(t, Overrules(t), durable, <<>>)
+  THEN Sending(t, [ctl[t] EXCEPT !.sync = s], [durable EXCEPT !.published = <<v>>], <<>>)
+  ELSE Sending(t, Overrules(t), durable, <<>>)
+
+OfRecord(t) ==
+  IF IsDurable(Target(t))
+  THEN {Publishing(t, s[1], Target(t)) : s \in {SyncRecorded_step(ctl[t].sync)} \ {<<>>}} ELSE {}
 
 Record ==
   /\ Are(SyncRecorded_states) # {}
-  /\ \E x \in UNION {{<<t, s>> : s \in {SyncRecorded_step(ctl[t].sync)} \ {<<>>}} :
-                     t \in {y \in Are(SyncRecorded_states) : IsDurable(Target(y))}} :
-       Publishes(x[1], x[2][1], Target(x[1]))
-
-OfClosed(t) ==
-  {<<t, s>> : s \in {SyncClosed_step(ctl[t].sync, r) : r \in {y \in AtEpoch(t) : node[y].gate.state = "OPEN"}} \ {<<>>}}
-
-Closed ==
-  /\ Are(SyncClosed_states) # {}
-  /\ \E x \in UNION {OfClosed(t) : t \in Are(SyncClosed_states)} : Steps(x[1], x[2])
+  /\ \E a \in UNION {OfRecord(t) : t \in Are(SyncRecorded_states)} : Operates(a)
 
 \* It can no longer answer what is waited for.
 Lost(t, r) ==
@@ -149,11 +154,12 @@ Lost(t, r) ==
 \* A member did not answer in time; where none is silent, only one that cannot answer.
 Leaving(t) == IF "silence" \in Faults THEN Awaited(t) ELSE {r \in Awaited(t) : Lost(t, r)}
 
-OfDrop(t) == {<<t, s>> : s \in {SyncDrop_step(ctl[t].sync, r) : r \in Leaving(t)} \ {<<>>}}
+OfDrop(t) == {Stepping(t, s) : s \in {SyncDrop_step(ctl[t].sync, r) : r \in Leaving(t)} \ {<<>>}}
 
 Drop ==
   /\ Are(SyncDrop_states) # {}
-  /\ \E x \in UNION {OfDrop(t) : t \in Are(SyncDrop_states)} : Steps(x[1], x[2])
+  /\ \E t \in Are(SyncDrop_states) : Leaving(t) # {}
+  /\ \E a \in UNION {OfDrop(t) : t \in Are(SyncDrop_states)} : Operates(a)
 
 -----------------------------------------------------------------------------
 (* A lent device. *)
@@ -162,6 +168,7 @@ IsLent(t, r) == node[r].gate.lent = <<ctl[t].sync.epoch>> /\ node[r].gate.epoch 
 
 \* The trainer begins on the devices that were lent.
 Train ==
+  /\ "lend" \in Scene
   /\ Are({"LENT"}) # {}
   /\ trainer.uses = {}
   /\ \E t \in {y \in Are({"LENT"}) : ~ctl[y].trains /\ \A r \in ctl[y].sync.members : IsLent(y, r)} :
@@ -170,12 +177,15 @@ Train ==
        /\ UNCHANGED <<node, durable, msgs, wrong>>
 
 \* It has ended, well or not, and the devices have been given back.
+OfTrained(t) ==
+  IF ctl[t].trains /\ \A r \in ctl[t].sync.members : ~IsLent(t, r)
+  THEN {Stepping(t, s) : s \in {SyncTrained_step(ctl[t].sync)} \ {<<>>}} ELSE {}
+
 Trained ==
-  /\ Are(SyncTrained_states) # {}
+  /\ "lend" \in Scene
   /\ trainer.uses = {}
-  /\ \E x \in UNION {{<<t, s>> : s \in {SyncTrained_step(ctl[t].sync)} \ {<<>>}} :
-                     t \in {y \in Are(SyncTrained_states) :
-                              ctl[y].trains /\ \A r \in ctl[y].sync.members : ~IsLent(y, r)}} : Steps(x[1], x[2])
+  /\ Are(SyncTrained_states) # {}
+  /\ \E a \in UNION {OfTrained(t) : t \in Are(SyncTrained_states)} : Operates(a)
 
 -----------------------------------------------------------------------------
 (* Driving one gate, from its snapshot, towards open at what the controller
@@ -212,8 +222,11 @@ Driven(t) ==
 
 OfDrive(t) == {NextMessage(t, r, node[r].gate) : r \in {y \in Driven(t) : Drivable(t, node[y].gate)}}
 
+Driving == {t \in Are({"IDLE", "LENT", "REOPENING", "ROLLING_BACK"}) : Driven(t) # {}}
+
 Drive ==
-  /\ \E mes \in UNION {OfDrive(t) : t \in Are({"IDLE", "LENT", "REOPENING", "ROLLING_BACK"})} :
+  /\ Driving # {}
+  /\ \E mes \in UNION {OfDrive(t) : t \in Driving} :
        /\ mes \notin msgs
        /\ MayAct(mes, node[mes.to].gate)
        /\ mes.ev = "Seal" => ctl[mes.term].sync.state = "IDLE"
@@ -229,27 +242,35 @@ NeedsEpoch(t, g) ==
      \/ g.state = "SEALED" /\ ~(g.version = ctl[t].sync.published /\ g.resident)
         /\ (g.epoch > ctl[t].epoch \/ ctl[t].epoch = 0)
 
+Lacking == {t \in Watching : \E r \in Replica : NeedsEpoch(t, node[r].gate)}
+
 Again ==
   /\ durable.epoch < MaxEpoch
-  /\ \E t \in Watching :
-       /\ \E r \in Replica : NeedsEpoch(t, node[r].gate)
-       /\ Operates(t, [ctl[t] EXCEPT !.epoch = durable.epoch + 1], [durable EXCEPT !.epoch = @ + 1], <<>>)
+  /\ Lacking # {}
+  /\ \E t \in Lacking :
+       Operates(Sending(t, [ctl[t] EXCEPT !.epoch = durable.epoch + 1], [durable EXCEPT !.epoch = @ + 1], <<>>))
 
 \* The versions that a gate holds.
 Reaches(g) == IF g.version = <<>> THEN {} ELSE {g.version[1]}
 
 \* A gate is above what is published, and the bytes are durable: publish them.
+OfRaise(t) == UNION {{v \in Reaches(node[r].gate) : Above(t, <<v>>) /\ IsDurable(v)} : r \in Claimed(t)}
+
+Raising == {t \in Watching : OfRaise(t) # {}}
+
 Raise ==
-  /\ Watching # {}
-  /\ \E x \in UNION {UNION {{<<t, v>> : v \in {u \in Reaches(node[r].gate) : Above(t, <<u>>) /\ IsDurable(u)}} :
-                            r \in Claimed(t)} : t \in Watching} :
-       Publishes(x[1], SyncRestore(ctl[x[1]].sync, durable.epoch, <<x[2]>>), x[2])
+  /\ Raising # {}
+  /\ \E a \in UNION {{Publishing(t, SyncRestore(ctl[t].sync, durable.epoch, <<v>>), v) : v \in OfRaise(t)} : t \in Raising} :
+       Operates(a)
 
 Home(t, g) == g.state = "OPEN" /\ g.version = ctl[t].sync.published /\ g.epoch >= ctl[t].epoch
 
+Settling ==
+  {t \in Watching : t = Ruler /\ ctl[t].sync.published # <<>> /\ \A r \in Claimed(t) : Home(t, node[r].gate)}
+
 Settled ==
-  /\ Watching # {}
-  /\ \E t \in {y \in Watching : y = Ruler /\ ctl[y].sync.published # <<>> /\ \A r \in Claimed(y) : Home(y, node[r].gate)} :
+  /\ Settling # {}
+  /\ \E t \in Settling :
        /\ ctl' = [ctl EXCEPT ![t].settled = TRUE]
        /\ UNCHANGED <<node, durable, trainer, msgs, wrong>>
 
@@ -267,17 +288,14 @@ Takeover ==
 \* It is told that a higher term rules.
 Overruled ==
   /\ Ruler > 1
-  /\ \E t \in {y \in DOMAIN ctl : y # Ruler /\ Present(y)} : Operates(t, Overrules(t), durable, <<>>)
+  /\ \E t \in {y \in DOMAIN ctl : y # Ruler /\ Present(y)} : Operates(Sending(t, Overrules(t), durable, <<>>))
 
 OfClaim(t, r) ==
-  LET s == GateClaim_step(node[r].gate, t) IN IF s = <<>> THEN {} ELSE {<<t, r, q>> : q \in ByStep(node[r], s)}
+  {<<After(r, p, {}), [ctl EXCEPT ![t].settled = FALSE]>> : p \in ByStep(node[r], GateClaim_step(node[r].gate, t))}
 
 Claim ==
-  /\ \E r \in Replica : node[r].gate.term < Ruler
+  /\ {r \in Replica : node[r].gate.term < Ruler} # {}
   /\ \E x \in UNION {UNION {OfClaim(t, r) : r \in Replica} : t \in {y \in DOMAIN ctl : Present(y)}} :
-       /\ node' = [node EXCEPT ![x[2]] = x[3]]
-       /\ msgs' = {y \in msgs : y.to # x[2] \/ MayAct(y, x[3].gate)}
-       /\ wrong' = wrong \cup Breaks(node[x[2]], x[3])
-       /\ ctl' = [ctl EXCEPT ![x[1]].settled = FALSE]
+       /\ node' = x[1][1] /\ msgs' = x[1][2] /\ wrong' = x[1][3] /\ ctl' = x[2]
        /\ UNCHANGED <<durable, trainer>>
 =============================================================================

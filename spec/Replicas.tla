@@ -67,20 +67,21 @@ Breaks(n, p) ==
       /\ \E s \in Slot : n.lease[s].does = "nothing" /\ p.lease[s].does # "nothing"
    THEN {"admission"} ELSE {})
 
-\* Replica r becomes p, and the messages in spent act no more; nothing else happens.
-Takes(r, p, spent) ==
-  /\ node' = [node EXCEPT ![r] = p]
-  /\ msgs' = {x \in msgs \ spent : x.to # r \/ MayAct(x, p.gate)}
-  /\ wrong' = IF p.gate = node[r].gate THEN wrong ELSE wrong \cup Breaks(node[r], p)
-  /\ UNCHANGED <<ctl, durable, trainer>>
+\* What is so when replica r has become p, and the messages in spent act no more: node, msgs and wrong.
+After(r, p, spent) ==
+  LET n == node[r]
+      q == p
+  IN <<[node EXCEPT ![r] = q],
+       IF msgs = {} THEN {} ELSE {x \in msgs \ spent : x.to # r \/ MayAct(x, q.gate)},
+       IF q.gate = n.gate THEN wrong ELSE wrong \cup Breaks(n, q)>>
 
-Becomes(r, p) == Takes(r, p, {})
+Becomes(a) == node' = a[1] /\ msgs' = a[2] /\ wrong' = a[3] /\ UNCHANGED <<ctl, durable, trainer>>
 
 -----------------------------------------------------------------------------
 (* Messages arrive. For each cause: the set of what a replica can become by
    it, empty if its gate is not moved. *)
 
-ByStep(n, t) == IF t = <<>> THEN {} ELSE {Shell(n, t[1], t[2])}
+ByStep(n, t) == LET u == t IN IF u = <<>> THEN {} ELSE {Shell(n, u[1], u[2])}
 
 BySeal(r, mes) == LET t == GateSeal_step(node[r].gate, mes.term, mes.epoch, Mode, Window) IN ByStep(node[r], t)
 ByDrain(r, mes) == LET t == GateDrain_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
@@ -95,48 +96,52 @@ ByPoison(r, mes) == LET t == GatePoison_step(node[r].gate, mes.term) IN ByStep(n
 
 Seal ==
   /\ Sent("Seal") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in BySeal(x.to, x)} : x \in Sent("Seal")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in BySeal(x.to, x)} : x \in Sent("Seal")} : Becomes(a)
 
 Drain ==
   /\ Sent("Drain") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByDrain(x.to, x)} : x \in Sent("Drain")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByDrain(x.to, x)} : x \in Sent("Drain")} : Becomes(a)
 
 Install ==
   /\ Sent("Install") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByInstall(x.to, x)} : x \in Sent("Install")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByInstall(x.to, x)} : x \in Sent("Install")} : Becomes(a)
 
 Reopen ==
   /\ Sent("Reopen") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByReopen(x.to, x)} : x \in Sent("Reopen")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByReopen(x.to, x)} : x \in Sent("Reopen")} : Becomes(a)
 
 Resume ==
   /\ Sent("Resume") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByResume(x.to, x)} : x \in Sent("Resume")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByResume(x.to, x)} : x \in Sent("Resume")} : Becomes(a)
 
 Close ==
   /\ Sent("Close") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByClose(x.to, x)} : x \in Sent("Close")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByClose(x.to, x)} : x \in Sent("Close")} : Becomes(a)
 
 \* The name of a lend is its epoch.
 Lend ==
+  /\ "lend" \in Scene
   /\ Sent("Lend") # {}
-  /\ \E t \in UNION {{<<x.to, p, {x}>> : p \in ByLend(x.to, x)} : x \in Sent("Lend")} : Takes(t[1], t[2], t[3])
+  /\ \E a \in UNION {{After(x.to, p, {x}) : p \in ByLend(x.to, x)} : x \in Sent("Lend")} : Becomes(a)
 
 Returned ==
+  /\ "lend" \in Scene
   /\ Sent("Returned") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByReturned(x.to, x)} : x \in Sent("Returned")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByReturned(x.to, x)} : x \in Sent("Returned")} : Becomes(a)
 
 Poison ==
+  /\ "volatile" \in Scene
   /\ Sent("Poison") # {}
-  /\ \E t \in UNION {{<<x.to, p>> : p \in ByPoison(x.to, x)} : x \in Sent("Poison")} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByPoison(x.to, x)} : x \in Sent("Poison")} : Becomes(a)
 
 \* One that comes later only starts the timer anew; so one for each lend is enough.
 ByRenew(r) == LET t == GateRenew_step(node[r].gate, node[r].gate.term, node[r].gate.epoch, Window) IN ByStep(node[r], t)
 
 Renew ==
   /\ "lend" \in Scene
-  /\ \E t \in UNION {{<<r, p>> : p \in ByRenew(r)} :
-                     r \in {x \in trainer.uses : node[x].gate.lent # <<>> /\ node[x].gate.timer = 0}} : Becomes(t[1], t[2])
+  /\ trainer.uses # {}
+  /\ \E a \in UNION {{After(r, p, {}) : p \in ByRenew(r)} :
+                     r \in {x \in trainer.uses : node[x].gate.lent # <<>> /\ node[x].gate.timer = 0}} : Becomes(a)
 
 -----------------------------------------------------------------------------
 (* Time passes. *)
@@ -156,7 +161,7 @@ Armed == {r \in Replica : node[r].armed # <<>>}
 Deadline ==
   /\ "deadline" \in Faults
   /\ Armed # {}
-  /\ \E t \in UNION {{<<r, p>> : p \in ByDeadline(r)} : r \in Armed} : Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(r, p, {}) : p \in ByDeadline(r)} : r \in Armed} : Becomes(a)
 
 -----------------------------------------------------------------------------
 (* Requests. *)
@@ -169,12 +174,12 @@ ByAdmit(r, s) ==
   LET t == GateAdmit_step(node[r].gate, s, <<>>)
   IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.lease[s] = Runs(t[1].version), !.busy = Rank]}
 
-Admitting == {r \in Replica : node[r].gate.state \in GateAdmit_states}
+Admitting == {r \in Replica : node[r].gate.state \in GateAdmit_states /\ Places(r, {"nothing"}) # {}}
 
 Admit ==
   /\ Admitting # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByAdmit(r, s)} : s \in Places(r, {"nothing"})} : r \in Admitting} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByAdmit(r, s)} : s \in Places(r, {"nothing"})} : r \in Admitting} :
+       Becomes(a)
 
 \* The engine has ended the request, or says that it never ran; its record is stored. What ends behind a
 \* poisoned gate changes nothing any more, and is left out.
@@ -186,8 +191,8 @@ BySettle(r, s) ==
 
 Settle ==
   /\ Served # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Served} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Served} :
+       Becomes(a)
 
 \* Nobody knows what became of the request: it may well run on.
 ByOrphan(r, s) == LET t == GateOrphan_step(node[r].gate, s) IN ByStep(node[r], t)
@@ -197,8 +202,8 @@ Doubted == {r \in Replica : Live(r) /\ Places(r, {"runs", "freezes", "frozen"}) 
 Orphan ==
   /\ "unknown" \in Faults
   /\ Doubted # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByOrphan(r, s)} : s \in Slot \ Places(r, {"nothing"})} : r \in Doubted} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByOrphan(r, s)} : s \in Slot \ Places(r, {"nothing"})} : r \in Doubted} :
+       Becomes(a)
 
 ByGiveUp(r, s) == LET t == GateGiveUp_step(node[r].gate, s) IN ByStep(node[r], t)
 
@@ -207,16 +212,16 @@ Orphaned == {r \in Replica : Live(r) /\ node[r].gate.orphaned # {}}
 GiveUp ==
   /\ "unknown" \in Faults
   /\ Orphaned # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByGiveUp(r, s)} : s \in node[r].gate.orphaned} : r \in Orphaned} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByGiveUp(r, s)} : s \in node[r].gate.orphaned} : r \in Orphaned} :
+       Becomes(a)
 
 \* In keep mode the engine freezes what runs, and says so later.
 Freezing == {r \in Replica : node[r].freezes}
 
 Freeze ==
   /\ Freezing # {}
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.lease[s].does = "freezes"]>> : s \in Places(r, {"runs"})} : r \in Freezing} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(r, [node[r] EXCEPT !.lease[s].does = "freezes"], {}) : s \in Places(r, {"runs"})} : r \in Freezing} :
+       Becomes(a)
 
 \* What the request does once its gate was told that it froze.
 Told(outs, version, l) ==
@@ -229,8 +234,8 @@ ByFrozen(r, s) ==
 
 Frozen ==
   /\ Holding({"freezes"}) # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByFrozen(r, s)} : s \in Places(r, {"freezes"})} : r \in Replica} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByFrozen(r, s)} : s \in Places(r, {"freezes"})} : r \in Replica} :
+       Becomes(a)
 
 ByThawed(r, s) ==
   LET t == GateThawed_step(node[r].gate, node[r].gate.epoch, s)
@@ -240,8 +245,8 @@ Thawing == {r \in Replica : node[r].gate.suspended # {} /\ Places(r, {"runs"}) #
 
 Thawed ==
   /\ Thawing # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByThawed(r, s)} : s \in Places(r, {"runs"})} : r \in Thawing} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByThawed(r, s)} : s \in Places(r, {"runs"})} : r \in Thawing} :
+       Becomes(a)
 
 -----------------------------------------------------------------------------
 (* The device. *)
@@ -251,8 +256,8 @@ Ending == {r \in Replica : Live(r) /\ node[r].busy # {} /\ Places(r, {"runs"}) =
 
 Rest ==
   /\ Ending # {}
-  /\ \E t \in UNION {{<<r, [node[r] EXCEPT !.busy = @ \ {k}]>> : k \in node[r].busy} : r \in Ending} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {{After(r, [node[r] EXCEPT !.busy = @ \ {k}], {}) : k \in node[r].busy} : r \in Ending} :
+       Becomes(a)
 
 \* An idle rank says so, if it was asked.
 ByQuiesced(r, k) == LET t == GateQuiesced_step(node[r].gate, node[r].gate.epoch, k) IN ByStep(node[r], t)
@@ -261,9 +266,9 @@ Asked == {r \in Replica : node[r].asked /\ Places(r, {"runs"}) = {}}
 
 Quiesced ==
   /\ Asked # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByQuiesced(r, k)} :
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByQuiesced(r, k)} :
                             k \in Rank \ (node[r].busy \cup node[r].gate.quiet)} : r \in Asked} :
-       Becomes(t[1], t[2])
+       Becomes(a)
 
 Loading == {r \in Replica : node[r].loads # {}}
 
@@ -276,9 +281,9 @@ ByInstalled(r, k, v) ==
 
 Installed ==
   /\ Loading # {}
-  /\ \E t \in UNION {UNION {UNION {{<<r, p>> : p \in ByInstalled(r, k, v)} : v \in Answers(r, k)} :
+  /\ \E a \in UNION {UNION {UNION {{After(r, p, {}) : p \in ByInstalled(r, k, v)} : v \in Answers(r, k)} :
                             k \in node[r].loads} : r \in Loading} :
-       Becomes(t[1], t[2])
+       Becomes(a)
 
 \* A rank fails, and holds nothing that is of use.
 ByInstallFailed(r, k) ==
@@ -288,29 +293,33 @@ ByInstallFailed(r, k) ==
 InstallFailed ==
   /\ "engine" \in Faults
   /\ Loading # {}
-  /\ \E t \in UNION {UNION {{<<r, p>> : p \in ByInstallFailed(r, k)} : k \in node[r].loads} : r \in Loading} :
-       Becomes(t[1], t[2])
+  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in ByInstallFailed(r, k)} : k \in node[r].loads} : r \in Loading} :
+       Becomes(a)
 
 -----------------------------------------------------------------------------
 (* The trainer. *)
 
-\* It is done with the devices that were lent.
-Trainer(x) == trainer' = x /\ UNCHANGED <<node, ctl, durable, msgs, wrong>>
+Trains(x) == trainer' = x /\ UNCHANGED <<node, ctl, durable, msgs, wrong>>
 
+\* It is done with the devices that were lent.
 TrainingEnds ==
+  /\ "lend" \in Scene
   /\ trainer.uses # {}
-  /\ Trainer([trainer EXCEPT !.uses = {}])
+  /\ Trains([trainer EXCEPT !.uses = {}])
+
+\* Versions that were made, and whose bytes it alone has.
+Unstored == trainer.volatile \cap 1..durable.newest
 
 \* Its process ends: it uses no device any more, and bytes that it alone had are lost.
 TrainerCrash ==
   /\ "trainer-crash" \in Faults
-  /\ trainer.uses # {} \/ trainer.volatile # {}
-  /\ Trainer([uses |-> {}, volatile |-> {}, lost |-> trainer.lost \cup trainer.volatile])
+  /\ trainer.uses # {} \/ Unstored # {}
+  /\ Trains([uses |-> {}, volatile |-> trainer.volatile \ Unstored, lost |-> trainer.lost \cup Unstored])
 
 \* Bytes become durable at last.
 Store ==
-  /\ trainer.volatile # {}
-  /\ \E v \in trainer.volatile : Trainer([trainer EXCEPT !.volatile = @ \ {v}])
+  /\ "volatile" \in Scene
+  /\ \E v \in Unstored : Trains([trainer EXCEPT !.volatile = @ \ {v}])
 
 -----------------------------------------------------------------------------
 

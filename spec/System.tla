@@ -87,7 +87,7 @@ Init ==
                 newest    |-> 0,                                               \* the number of the newest version
                 published |-> IF "newborn" \in Scene THEN <<>> ELSE <<0>>]
   /\ trainer = [uses     |-> {},            \* replicas whose device it uses
-                volatile |-> {},            \* versions whose bytes it alone has
+                volatile |-> IF "volatile" \in Scene THEN 1..MaxVersion ELSE {},  \* versions whose bytes it alone has
                 lost     |-> {}]            \* versions whose bytes are nowhere any more
   /\ msgs = {}
   /\ wrong = {}

@@ -25,7 +25,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 \* In the end every timer runs out.
-TimerOf(r) == r \in Armed /\ \E p \in ByDeadline(r) : Becomes(r, p)
+TimerOf(r) == r \in Armed /\ \E p \in ByDeadline(r) : Becomes(After(r, p, {}))
 FairSpec == Spec /\ \A r \in Replica : WF_vars(TimerOf(r))
 
 -----------------------------------------------------------------------------
@@ -44,12 +44,12 @@ G2 == \A r \in Replica : node[r].gate.state = "INSTALLING" =>
 G3 == \A r \in Replica : node[r].gate.state \in {"OPEN", "REOPENED"} =>
         \A k \in Rank : node[r].gate.version = <<node[r].held[k]>>
 
-Count(g, s) == (IF s \in g.active THEN 1 ELSE 0) + (IF s \in g.suspended THEN 1 ELSE 0)
-               + (IF s \in g.orphaned THEN 1 ELSE 0)
-
 \* A request is in exactly one place of its gate until it is settled, and in none after.
-G4 == \A r \in Replica : \A s \in Slot :
-        Count(node[r].gate, s) = IF node[r].lease[s].does = "nothing" THEN 0 ELSE 1
+G4 == \A r \in Replica :
+        /\ node[r].gate.active \cup node[r].gate.suspended \cup node[r].gate.orphaned
+             = {s \in Slot : node[r].lease[s].does # "nothing"}
+        /\ node[r].gate.active \cap node[r].gate.suspended = {}
+        /\ (node[r].gate.active \cup node[r].gate.suspended) \cap node[r].gate.orphaned = {}
 
 \* Epoch, term and published never fall, a version only rises.
 G5 == "G5" \notin wrong
@@ -62,12 +62,12 @@ G6 == "G6" \notin wrong /\ "admission" \notin wrong
 G7 == (ctl[Ruler].sync.state = "IDLE" /\ ctl[Ruler].settled) =>
         \A r \in Claimed(Ruler) :
           /\ node[r].gate.state = "OPEN" /\ node[r].gate.version = durable.published
-          /\ \A mes \in msgs : (mes.to = r /\ mes.ev = "Seal") =>
+          /\ \A mes \in Sent("Seal") : mes.to = r =>
                ~GateSeal_acts(node[r].gate, mes.term, mes.epoch, Mode, Window)
 
 \* No drain before every member has acknowledged the seal; what its own deadline reopened refuses install.
-G9 == /\ \A mes \in msgs :
-           (mes.ev = "Drain" /\ mes.epoch = ctl[mes.term].sync.epoch
+G9 == /\ \A mes \in Sent("Drain") :
+           (mes.epoch = ctl[mes.term].sync.epoch
             /\ ctl[mes.term].sync.state \notin {"IDLE", "ROLLING_BACK", "FAILED"}) =>
            \A r \in ctl[mes.term].sync.members : node[r].gate.epoch >= mes.epoch
       /\ \A r \in Replica : node[r].gate.state = "INSTALLING" => ~node[r].expired
