@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._machines import UnknownName, load_declared
+from ._machines import UnknownName, load_declared, load_machine
 
 if TYPE_CHECKING:
     from ..spec.claims import Claim
@@ -165,8 +165,8 @@ def _judge(todo: list[Job], args: argparse.Namespace) -> int:
         for line in _details(row, bool(args.names), args.format):
             print(f"  {line}")
         if args.save is not None and row.example is not None:
-            for path in _saved(row, args.save):
-                print(f"  saved {path}")
+            for line in _saved(row, args.save):
+                print(f"  {line}")
         bad += not row.ok
     print(f"{len(todo) - bad} good, {bad} failed, in {time.monotonic() - began:.0f} s")
     return 1 if bad else 0
@@ -188,19 +188,24 @@ def _details(row: Row, own: bool, format: str) -> Iterator[str]:
         yield from (f"    {line}" for line in render(row.example(), format).splitlines())
 
 
-def _saved(row: Row, folder: Path) -> Iterator[Path]:
-    """Write the counterexample of a row; the files."""
+def _saved(row: Row, folder: Path) -> Iterator[str]:
+    """Write the counterexample of a row; what was written, and why a case was not."""
     from ..replaying.cases import case
+    from ..replaying.replay import ReplayError
 
     assert row.example is not None
     example = row.example()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{example.model}.json"
     example.save(path)
-    yield path
+    yield f"saved {path}"
     test = folder / f"test_{re.sub(r'[^0-9A-Za-z]+', '_', example.model).lower()}.py"
-    test.write_text(case(example), encoding="utf-8")
-    yield test
+    try:
+        test.write_text(case(example, [load_machine(name) for name in example.machines]), encoding="utf-8")
+    except (ReplayError, UnknownName) as error:
+        yield f"no pytest case: {error}"
+    else:
+        yield f"saved {test}"
 
 
 def _claim(claim: Claim) -> Iterator[str]:

@@ -34,7 +34,9 @@ def _matters(example: Counterexample) -> tuple[Change, ...]:
 def title(module: str, step: Moment) -> str:
     """The action, its events with their arguments, whom it concerns, and what no machine sees of it."""
     done = " and ".join(str(event) for event in step.events)
-    words = [done if done.startswith(f"{step.action}(") else f"{step.action}{f': {done}' if done else ''}"]
+    # Of a machine alone the action is the rule, which the table gives for the event.
+    told = done.startswith(f"{step.action}(") or (bool(done) and module.startswith("MC"))
+    words = [done if told else f"{step.action}{f': {done}' if done else ''}"]
     if step.actors:
         words.append(f"[{', '.join(step.actors)}]")
     if says := actions.meaning(module, step.action).says:
