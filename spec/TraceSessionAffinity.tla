@@ -32,9 +32,9 @@ TraceInit ==
   /\ at = 1
 
 \* What is logged of a record that became x.
-Agrees(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
+AsLogged(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
 
-OfServer(e) == server' # server /\ Agrees(e, server'.now)
+OfServer(e) == server' # server /\ AsLogged(e, server'.now)
 
 Begins(e) == BeginTurn /\ (e.goes # <<>> => lease'[e.lease].at = e.goes)
 
@@ -54,8 +54,8 @@ LeaseEndsAs(e) ==
 \* The next life of the server begins where the disk says. A store may have kept what need not be durable, too:
 \* then it goes on as if it had not ended.
 RestartAs(e) ==
-  \/ Agrees(e, server.disk) /\ Restart
-  \/ Agrees(e, server.now) /\ UNCHANGED vars
+  \/ AsLogged(e, server.disk) /\ Restart
+  \/ AsLogged(e, server.now) /\ UNCHANGED vars
 
 OfSession(e) ==
   \/ e.ev = "BeginTurn" /\ Begins(e)
@@ -97,7 +97,7 @@ UnloggedFor(e) ==
   /\ e.ev = "new" /\ e.machine = "Session" /\ e.lost
   /\ BeginTurn \/ Admit \/ Bound \/ LeaseEnds \/ EndTurn \/ Finish \/ Retire \/ Expire \/ Take \/ HasRead \/ Release
 
-Hidden(e) == ReplaceFor(e) \/ EndFor(e) \/ ReadFor(e) \/ AdmitFor(e) \/ UnloggedFor(e)
+Unlogged(e) == ReplaceFor(e) \/ EndFor(e) \/ ReadFor(e) \/ AdmitFor(e) \/ UnloggedFor(e)
 
 -----------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ TraceNext ==
   /\ at < Len(Logs[which])
   /\ which' = which
   /\ \/ Logged(Logs[which][at + 1]) /\ at' = at + 1
-     \/ Hidden(Logs[which][at + 1]) /\ at' = at
+     \/ Unlogged(Logs[which][at + 1]) /\ at' = at
 
 \* Says how far each came; never fails.
 Reports == at <= TLCGet(which) \/ (TLCSet(which, at) /\ PrintT(<<"explained", which, at>>))

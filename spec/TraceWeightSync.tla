@@ -43,13 +43,13 @@ TraceInit ==
   /\ at = 0
 
 \* What is logged of a record that became x.
-Agrees(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
+AsLogged(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
 
 \* The gate of e's replica has stepped, and is as logged.
-OfGate(e) == node'[e.of] # node[e.of] /\ Agrees(e, node'[e.of].gate)
+OfGate(e) == node'[e.of] # node[e.of] /\ AsLogged(e, node'[e.of].gate)
 
 \* The Sync of e's term has stepped, and is as logged.
-OfSync(e) == Agrees(e, ctl'[e.of].sync)
+OfSync(e) == AsLogged(e, ctl'[e.of].sync)
 
 -----------------------------------------------------------------------------
 (* Where a real controller, or process, is less bound. *)
@@ -93,7 +93,7 @@ BornAs(e) ==
 -----------------------------------------------------------------------------
 (* A logged step. *)
 
-Command(e) ==
+LoggedCommand(e) ==
   \/ e.ev = "Seal" /\ Seal
   \/ e.ev = "Drain" /\ Drain
   \/ e.ev = "Lend" /\ Lend
@@ -106,7 +106,7 @@ Command(e) ==
   \/ e.ev = "Poison" /\ Poison
   \/ e.ev = "Claim" /\ Claim
 
-Inside(e) ==
+LoggedInside(e) ==
   \/ e.ev = "Admit" /\ Admit
   \/ e.ev = "Settle" /\ Settle
   \/ e.ev = "Orphan" /\ Orphan
@@ -119,7 +119,7 @@ Inside(e) ==
   \/ e.ev = "Deadline" /\ Deadline
   \/ e.ev = "Fault" /\ FaultAs(e)
 
-Operation(e) ==
+LoggedOperation(e) ==
   \/ e.ev = "Begin" /\ BeginAs(e)
   \/ e.ev = "catch_up" /\ AgainAs(e)
   \/ e.ev = "Sealed" /\ Sealed
@@ -134,9 +134,9 @@ Operation(e) ==
   \/ e.ev = "new" /\ Takeover
 
 Logged(e) ==
-  \/ e.machine = "Gate" /\ (Command(e) \/ Inside(e)) /\ OfGate(e)
+  \/ e.machine = "Gate" /\ (LoggedCommand(e) \/ LoggedInside(e)) /\ OfGate(e)
   \/ e.machine = "Gate" /\ e.ev = "new" /\ BornAs(e)
-  \/ e.machine = "Sync" /\ Operation(e) /\ OfSync(e)
+  \/ e.machine = "Sync" /\ LoggedOperation(e) /\ OfSync(e)
 
 -----------------------------------------------------------------------------
 (* A step that nobody logged, for the sake of e, which is next. *)
@@ -149,32 +149,32 @@ FreezeFor(e) ==
 
 RestFor(e) == e.ev = "Quiesced" /\ Rest /\ node'[e.of].busy = node[e.of].busy \ {e.rank}
 
-Commands == {"Seal", "Drain", "Returned", "Install", "Reopen", "Resume", "Close", "Poison"}
+ByMessage == {"Seal", "Drain", "Returned", "Install", "Reopen", "Resume", "Close", "Poison"}
 
 SendFor(e) ==
-  /\ e.ev \in Commands
+  /\ e.ev \in ByMessage
   /\ Drive
   /\ \A x \in msgs' \ msgs : x.to = e.of /\ x.ev = e.ev
 
 TrainFor(e) == e.ev \in {"Returned", "Trained"} /\ (Train \/ TrainingEnds)
 
 \* The next of the requests that end with their process.
-Rest1(r) == CHOOSE s \in Places(r, {"runs", "frozen"}) : \A z \in Places(r, {"runs", "frozen"}) : s <= z
+NextToEnd(r) == CHOOSE s \in Places(r, {"runs", "frozen"}) : \A z \in Places(r, {"runs", "frozen"}) : s <= z
 
 \* What the killed process of replica r did on its own account before its end.
-UnloggedOf(r) ==
+UnloggedBy(r) ==
   \/ Seal \/ Drain \/ Lend \/ Returned \/ Install \/ Reopen \/ Resume \/ Close \/ Claim
   \/ Quiesced \/ Installed \/ Rest \/ Drive
-  \/ Settle /\ Places(r, {"runs", "frozen"}) # {} /\ node'[r].lease[Rest1(r)].does = "nothing"
+  \/ Settle /\ Places(r, {"runs", "frozen"}) # {} /\ node'[r].lease[NextToEnd(r)].does = "nothing"
 
 LostFor(e) ==
   /\ e.machine = "Sync" /\ e.lost # {}
   /\ \E r \in e.lost :
-       /\ UnloggedOf(r)
+       /\ UnloggedBy(r)
        /\ \A z \in Replica \ {r} : node'[z] = node[z]
        /\ \A x \in msgs' \ msgs : x.to = r
 
-Hidden(e) ==
+Unlogged(e) ==
   \/ e.machine = "Gate" /\ (FreezeFor(e) \/ RestFor(e) \/ SendFor(e))
   \/ TrainFor(e)
   \/ LostFor(e)
@@ -185,7 +185,7 @@ TraceNext ==
   /\ at < Len(Logs[which])
   /\ which' = which
   /\ \/ Logged(Logs[which][at + 1]) /\ at' = at + 1
-     \/ Hidden(Logs[which][at + 1]) /\ at' = at
+     \/ Unlogged(Logs[which][at + 1]) /\ at' = at
 
 \* Says how far each came; never fails.
 Reports == at <= TLCGet(which) \/ (TLCSet(which, at) /\ PrintT(<<"explained", which, at>>))

@@ -168,6 +168,7 @@ class _Reader:
         self.events = {(m.ir.name, e.name): (getattr(m, e.name), e.fields) for m in machines for e in m.ir.events}
         self.fields = {m.ir.name: m.ir.fields for m in machines}
         self.states = {m.ir.name: frozenset(m.ir.states) for m in machines}
+        self.decode = json.JSONDecoder(object_pairs_hook=self.pairs).decode
         self.names: dict[str, str] = {}
         self.trace = Trace("", {}, set(), set(), 0)
         self.closed: dict[str, int] = {}
@@ -211,7 +212,7 @@ class _Reader:
     def members(self, line: str) -> dict[str, Any]:
         """The members of a line, each of the JSON type that its kind demands."""
         try:
-            members = json.loads(line, object_pairs_hook=self.pairs)
+            members = self.decode(line)
         except ValueError as error:
             raise self.fail(f"is not JSON ({error})", "merge the logs of the run again") from error
         kind = members.get("line") if isinstance(members, dict) else None
@@ -227,9 +228,10 @@ class _Reader:
         return members
 
     def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({k for k, _ in pairs}) != len(pairs):
+        members = dict(pairs)
+        if len(members) != len(pairs):
             raise ValueError("a member is named twice")
-        return dict(pairs)
+        return members
 
     # -- lines about the file --------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_lines import formal, judge, parsed, track_of
+from trace_lines import formal, judge, parsed, track_of, variants
 from traced_run import BY_NAME, eventful_run, small_run
 
 from sluicegate.spec.traces import TraceError
@@ -190,39 +190,6 @@ UNJUDGED = {
     ("step", "Trainer", "cause"): "of operations only the last part is free; what follows them is the trainer's own",
 }
 """(kind of line, machine, member) -> why the protocol says nothing of it in these runs."""
-
-
-def variants(value: Any) -> Iterator[Any]:
-    """Other values of the same JSON shape, and some of another."""
-    match value:
-        case bool():
-            yield not value
-        case int():
-            yield from (value + 1, value + 7, max(0, value - 1))
-        case str():
-            yield from (
-                value + "x",
-                "",
-                "r0",
-                "r1",
-                "s0.1",
-                "wait",
-                "abort",
-                "keep",
-                "failed",
-                "OPEN",
-                "SETTLED",
-                "go",
-                "stay",
-            )
-        case None:
-            yield from (0, 1, "r0")
-        case list():
-            yield from (value[:-1], [*value, "x"], [*value, [9, 9]])
-            yield from ([*value[:i], other, *value[i + 1 :]] for i, v in enumerate(value) for other in variants(v))
-        case dict():
-            yield from ({k: v for k, v in value.items() if k != name} for name in value)
-            yield from ({**value, name: other} for name in value for other in variants(value[name]))
 
 
 def means_the_same(line: Line, name: str, value: Any) -> bool:

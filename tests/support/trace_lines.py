@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +41,36 @@ def judge(lines: list[dict[str, Any]], folder: Path) -> Verdict:
     path = folder / "changed.ndjson"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return validate(path)
+
+
+def variants(value: Any) -> Iterator[Any]:
+    """Other values of the same JSON shape, and some of another."""
+    match value:
+        case bool():
+            yield not value
+        case int():
+            yield from (value + 1, value + 7, max(0, value - 1))
+        case str():
+            yield from (
+                value + "x",
+                "",
+                "r0",
+                "r1",
+                "s0.1",
+                "wait",
+                "abort",
+                "keep",
+                "failed",
+                "OPEN",
+                "SETTLED",
+                "go",
+                "stay",
+            )
+        case None:
+            yield from (0, 1, "r0")
+        case list():
+            yield from (value[:-1], [*value, "x"], [*value, [9, 9]])
+            yield from ([*value[:i], other, *value[i + 1 :]] for i, v in enumerate(value) for other in variants(v))
+        case dict():
+            yield from ({k: v for k, v in value.items() if k != name} for name in value)
+            yield from ({**value, name: other} for name in value for other in variants(value[name]))

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from ....statemachines.machines import MACHINES
-from ..reading import Trace, read
-from .explain import Explained, explain
+from ..format import TraceError
+from ..reading import Entry, Trace
+from . import session_affinity, weight_sync
+from .explain import Explained, explain, reach
 from .line import believe, in_order
-from .session_affinity import SessionLog
-from .weight_sync import WeightSyncLog
 
-__all__ = ["MODELS", "WINDOW", "Explained", "explain_file", "explain_run"]
+__all__ = ["MODELS", "WINDOW", "Explained", "explain_run", "explain_together"]
 
-MODELS = {"WeightSync": WeightSyncLog, "SessionAffinity": SessionLog}
+MODELS: dict[str, Any] = {"WeightSync": weight_sync.WeightSyncLog, "SessionAffinity": session_affinity.SessionLog}
 """The models that runs are held to, and how a run is told to each."""
+
+JOINS: dict[str, Any] = {"WeightSync": weight_sync.join, "SessionAffinity": session_affinity.join}
 
 WINDOW = 3000
 """Steps of a window, if nothing else is asked for."""
 
 Told = Callable[[str, int, int], None]
 """Called with the model, the steps explained so far, and how many there are."""
-
-
-def explain_file(path: Path, window: int | None = WINDOW, *, machines: Sequence[Any] = MACHINES) -> list[Explained]:
-    """`explain_run` of a merged trace. Raises TraceError, CheckerMissing."""
-    return list(explain_run(read(path, machines), window))
 
 
 def explain_run(
@@ -49,3 +44,25 @@ def explain_run(
             told(name, steps, of)
 
         yield explain(model, log.windows(window), timeout=timeout, told=say)
+
+
+def explain_together(traces: Sequence[Trace], model: str, *, timeout: float = 300.0) -> list[Entry | None]:
+    """Hold several whole runs to one model in one go: for each the first entry that no behaviour explains.
+
+    Raises TraceError: TLC came to no end, or a model cannot be told of a run; ValueError: the runs
+    cannot be judged together; CheckerMissing.
+    """
+    logs, join = [], JOINS[model]
+    for trace in traces:
+        believe(trace)
+        logs.append(list(MODELS[model](in_order(trace), trace.killed).windows(None)))
+    together = join([window for windows in logs for window in windows])
+    reached, trouble = reach(model, together, timeout)
+    if trouble:
+        raise TraceError(f"{model}: {trouble}")
+    short = iter([None if n == len(log) else log[n].entry for log, n in zip(together.logs, reached, strict=True)])
+    found: list[Entry | None] = []
+    for windows in logs:
+        entries = [entry for window in windows for _ in window.logs if (entry := next(short)) is not None]
+        found.append(min(entries, key=lambda e: e.line, default=None))
+    return found
