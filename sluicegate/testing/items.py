@@ -113,7 +113,7 @@ def _said(row: Row, name: str) -> Iterator[str]:
             yield f"{name} {claim.verdict}{f': {claim.says}' if claim.says else ''}"
             yield from (f"  {judged.checker} {judged.verdict} {judged.detail}".rstrip() for judged in claim.judged)
             yield from (f"  {line}" for line in claim.story)
-            if row.example is not None and not claim.story:
+            if row.example is not None and not claim.story and claim.verdict == "fails":
                 from ..spec.counterexamples import render
 
                 yield from (f"  {line}" for line in render(row.example(), "text").splitlines())
