@@ -47,7 +47,7 @@ def test_everything_of_a_table_is_dropped_once(small):
         "Numbers.Lift: without fence control_stale, epoch < epoch",
         "Numbers.Lift: without fence control_unknown, (epoch + 1) < epoch",
         "Numbers.Lift.lifts: guard without (held is some) or (mode ≠ mode)",
-        "Numbers.Lift.lifts: without epoch := max(epoch, held or else 0)",
+        "Numbers.Lift.lifts: without epoch := max(epoch, (held or else 0))",
         "Numbers.Lift.lifts: without mode := mode",
         "Numbers.Lift.lifts: without output Told",
         "Numbers.Lift.lifts: without the move to HIGH",
