@@ -87,7 +87,7 @@ ReplaceFor(e) ==
   /\ Replace
   /\ \A r \in Replica \ {e.goes[1]} : alive'[r] = alive[r]
 
-EndFor(e) == e.ev = "EndTurn" /\ LeaseEnds /\ lease'[e.lease] # lease[e.lease]
+EndFor(e) == e.ev = "EndTurn" /\ e.lease \in DOMAIN lease /\ LeaseEnds /\ lease'[e.lease] # lease[e.lease]
 
 ReadFor(e) == e.ev = "Release" /\ HasRead /\ consumer'[e.consumer] # consumer[e.consumer]
 

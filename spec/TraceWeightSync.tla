@@ -49,13 +49,13 @@ AsLogged(e, x) == \A f \in DOMAIN e.set : x[f] = e.set[f]
 OfGate(e) == node'[e.of] # node[e.of] /\ AsLogged(e, node'[e.of].gate)
 
 \* The Sync of e's term has stepped, and is as logged.
-OfSync(e) == AsLogged(e, ctl'[e.of].sync)
+OfSync(e) == e.of \in DOMAIN ctl' /\ AsLogged(e, ctl'[e.of].sync)
 
 -----------------------------------------------------------------------------
 (* Where a real controller, or process, is less bound. *)
 
 BeginAs(e) ==
-  /\ ctl[e.of].sync.state = "IDLE"
+  /\ e.of \in DOMAIN ctl /\ ctl[e.of].sync.state = "IDLE"
   /\ \A r \in e.members : node[r].gate.term = e.of
   /\ e.version <= durable.newest + 1
   /\ \E s \in {SyncBegin_step(ctl[e.of].sync, durable.epoch + 1, e.version, e.members, Mode, e.lend)} \ {<<>>} :
@@ -67,7 +67,7 @@ BeginAs(e) ==
 
 \* The number is the next one of the counter; it is for bringing one gate to what is published.
 AgainAs(e) ==
-  /\ ctl[e.of].sync.state = "IDLE"
+  /\ e.of \in DOMAIN ctl /\ ctl[e.of].sync.state = "IDLE"
   /\ e.epoch = durable.epoch + 1
   /\ <<e.version>> = ctl[e.of].sync.published
   /\ ctl' = [ctl EXCEPT ![e.of].epoch = e.epoch]
@@ -143,7 +143,7 @@ Logged(e) ==
 
 \* The engine begins to freeze the one request that e says is frozen.
 FreezeFor(e) ==
-  /\ e.ev = "Frozen"
+  /\ e.ev = "Frozen" /\ e.lease \in Slot
   /\ Freeze
   /\ node'[e.of].lease[e.lease].does = "freezes" /\ node[e.of].lease[e.lease].does = "runs"
 

@@ -71,10 +71,16 @@ def corruption(draw: st.DrawFn, lines: list[Line]) -> Corrupted:
         del changed[at]
         changed.insert(min(len(changed), max(1, at + draw(st.integers(-40, 40)))), line)
     else:
-        name = draw(st.sampled_from([k for k in line if k not in ("line", "n")]))
-        changed[at] = {**line, name: draw(st.sampled_from(list(variants(line[name])) or [line[name]]))}
+        name = draw(st.sampled_from([k for k in line if k not in ("line", "n", "machine", "instance", "incarnation")]))
+        others = [v for v in variants(line[name]) if shape(v) == shape(line[name])]
+        changed[at] = {**line, name: draw(st.sampled_from(others or [line[name]]))}
     what = f"line {at + 1}: {line['machine']} {line.get('event') or line.get('fact') or 'new'}"
     return Corrupted(kind, what, formal(changed))
+
+
+def shape(value: Any) -> Any:
+    """What kind of JSON value it is: the names of an object's members with their shapes, of a list only that."""
+    return {name: shape(v) for name, v in value.items()} if isinstance(value, dict) else type(value)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +105,7 @@ def corrupted(recorded: list[Line], tmp_path_factory: pytest.TempPathFactory) ->
 def candidates(lines: list[Line]) -> Iterator[Corrupted]:
     drawn: list[Corrupted] = []
 
-    @settings(max_examples=2 * COUNT, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+    @settings(max_examples=3 * COUNT // 2, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
               suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])  # fmt: skip
     @given(corruption(lines))
     def draw(one: Corrupted) -> None:
@@ -126,7 +132,7 @@ def test_what_passes_is_legal_by_an_independent_judge(corrupted: list[Corrupted]
 def test_the_independent_judge_is_one(corrupted: list[Corrupted]) -> None:
     refused = [c for c in corrupted if c.refusal]
     missed = [(c.kind, c.what, c.refusal) for c in refused if not legal_run.refusal(c.lines)]
-    assert len(missed) <= len(refused) / 20, missed
+    assert missed == []
 
 
 def test_no_run_that_passes_is_unexplained_by_the_models(

@@ -384,7 +384,7 @@ class Judge:
         operations = {
             line["cause"] for line in self.lines if line.get("machine") == "Gate" and "." in line.get("cause", "")
         }
-        for line in self.lines:
+        for i, line in enumerate(self.lines):
             machine, event = line.get("machine"), line.get("event") or ("new" if line["line"] == "new" else None)
             if event is None:
                 continue
@@ -407,6 +407,14 @@ class Judge:
                 need(cause == line["instance"], "not caused by itself", line)
             elif machine == "Session" and event in ("BeginTurn", "EndTurn"):
                 need(cause == given["lease"], "not caused by its lease", line)
+            elif machine == "Session" and event == "Bound":
+                leases = self.then[i][1]["leases"]
+                need(cause in leases or not leases, "not caused by its lease", line)
+            elif machine == "Sync" and event != "new":
+                sync = self.then[i][1]
+                refused = event == "Begin" and line["verdict"]["kind"] == "refuse"
+                epoch = given["epoch"] if refused else 0 if event == "Restore" else sync["epoch"]
+                need(cause == f"{sync['term']}.{epoch}", "not of its operation", line)
             elif machine == "Replica" and event not in ("new", "Leave"):
                 need(cause == line["instance"], "not caused by itself", line)
             elif machine == "Trainer" and "term" in given:
