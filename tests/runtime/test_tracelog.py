@@ -14,6 +14,7 @@ import pytest
 from trace_lines import parsed
 from traced_run import World, small_run
 
+from sluicegate.cli import main
 from sluicegate.runtime.tracelog import FLUSH_LINES, TraceLog, merge
 from sluicegate.spec.traces import TraceError, validate
 from sluicegate.statemachines.gate import Gate
@@ -167,3 +168,29 @@ def test_a_merge_keeps_every_line(tmp_path: Path) -> None:
     logged = [line for path in tmp_path.glob("*.*.ndjson") for line in path.read_text().splitlines()[1:]]
     assert sorted(trace.read_text().splitlines()[1:]) == sorted(logged)
     assert json.loads(trace.read_text().splitlines()[0])["lines"] == len(logged)
+
+
+def test_the_logs_of_a_run_that_was_stopped_make_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A process that was stopped before it closed its log is taken to have ended early; others are whole."""
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    world = World(folder)
+    world.start("r0")
+    world.update(0)
+    for process in world.processes[:-1]:
+        process.log.close()
+    world.processes[-1].log.flush()
+    assert main(["trace", "merge", str(folder)]) == 0
+    assert "may end early: r0.1" in capsys.readouterr().out
+    verdict = validate(tmp_path / "trace.ndjson")
+    assert verdict.valid, verdict.refusal
+    assert verdict.killed == ("r0.1",)
+
+
+def test_a_folder_without_logs_makes_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "merge", str(tmp_path)]) == 2
+    assert "has no logs" in capsys.readouterr().err
+    (tmp_path / "x.ndjson").write_text("hello\n")
+    assert main(["trace", "merge", str(tmp_path), "--out", str(tmp_path / "trace")]) == 2
+    assert "no log of a process" in capsys.readouterr().err
+    assert not (tmp_path / "trace").exists()

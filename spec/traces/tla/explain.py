@@ -24,6 +24,8 @@ from typing import Any
 from ...checkers import tlc
 from ...checkers.java import Java, archive, parts
 from ...checkers.model import Config, Model
+from ...checkers.tla_values import parse
+from ...counterexamples.make import changes_of
 from ..format import TraceError
 from ..reading import Entry
 from .form import Window
@@ -40,7 +42,8 @@ class Explained:
     """What came of a run against one model.
 
     `steps` were explained, in `windows`; `seconds` TLC took. `refused` is the entry that no behaviour
-    explains, `behaviour` how a behaviour comes to where it would have to go on, a line a step.
+    explains, `behaviour` how a behaviour comes to where it would have to go on: its last
+    steps, each with what it changes in the model.
     `trouble` says why TLC came to no end.
     """
 
@@ -173,10 +176,11 @@ def _behaviour(model: str, window: Window, which: int, reached: int, timeout: fl
     with _made(model, window, "NotReached", which, reached) as made:
         result = tlc.check(made, timeout=timeout)
     lines: list[str] = []
-    for before, step in pairwise(result.trace):
-        explained = int(step.state["at"])
-        logged = explained > int(before.state["at"])
-        what = str(window.logs[which][explained - 1].entry) if logged else "not logged"
-        changed = ", ".join(n for n in step.state if n != "at" and step.state[n] != before.state[n])
-        lines.append(f"{explained:>5}  {what}: {changed or 'nothing'}")
-    return tuple(lines[-_SHOWN:])
+    for before, step in list(pairwise(result.trace))[-_SHOWN:]:
+        old, new = ({name: parse(value) for name, value in s.state.items()} for s in (before, step))
+        explained = new.pop("at")
+        logged = explained != old.pop("at")
+        entry = window.logs[which][int(str(explained)) - 1].entry
+        lines.append(f"{explained:>6}  {f'{entry}: {entry.said}' if logged else 'a step that nobody logged'}")
+        lines += [f"          {c.path}: {c.before or 'nothing'} → {c.after or 'nothing'}" for c in changes_of(old, new)]
+    return tuple(lines)
