@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import _mutants
+from . import _coverage, _mutants
 from ._machines import UnknownName, load_declared, load_machine
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="break each rule of this project's tables and models in turn: is it noticed? With --model those of one "
         "machine or TLA+ module; takes up to an hour on 2 cores, and goes on where it was ended",
     )  # fmt: skip
+    parser.add_argument(
+        "--coverage", action="store_true",
+        help="tell which rules of the tables this project's models take, those of --profile or --model",
+    )  # fmt: skip
 
 
 Job = tuple[str, Callable[[], "Row"]]
@@ -72,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.mutants:
             return _mutants.run(args.model)
+        if args.coverage:
+            return _coverage.run(args.model, args.profile, _progress)
         todo = list(_jobs(args))
     except DeclarationError as error:
         print(f"sluicegate: {error}", file=sys.stderr)

@@ -54,16 +54,18 @@ def check(
     heap_gib: float = 4,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
+    heard: Callable[[str], None] | None = None,
 ) -> CheckResult:
     """Check invariants, deadlock where asked for, and temporal properties of a model.
 
     `timeout` is in seconds, for the whole call; `stop`, once set, ends it within half a second as
-    incomplete. Raises CheckerMissing where Java or the jar is not there. Where one of several
-    properties is violated TLC does not say which: they are then checked one by one until it is known.
+    incomplete; `heard` is called with each line that the model prints. Raises CheckerMissing where
+    Java or the jar is not there. Where one of several properties is violated TLC does not say which:
+    they are then checked one by one until it is known.
     """
     started = time.monotonic()
     with _folder(model) as folder:
-        result = _run(model, folder, workers, timeout, heap_gib, progress, (), stop)
+        result = _run(model, folder, workers, timeout, heap_gib, progress, (), stop, heard)
     properties = model.config.properties
     if result.verdict == "violated" and result.violated is None:
         for name in properties:
@@ -142,6 +144,7 @@ def _run(
     progress: Progress | None,
     options: tuple[str, ...],
     stop: threading.Event | None = None,
+    heard: Callable[[str], None] | None = None,
 ) -> CheckResult:
     java, jar = parts()
     started = time.monotonic()
@@ -173,6 +176,8 @@ def _run(
             if isinstance(item, OSError):
                 raise item
             messages.append(item)
+            if heard and item.code == 0:
+                heard(item.text)
             if progress and item.code == _PROGRESS and (count := _distinct([item])):
                 progress(count, time.monotonic() - started)
     finally:
