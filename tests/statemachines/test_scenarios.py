@@ -172,6 +172,30 @@ async def test_M09_an_exception_within_a_step_leaves_the_state_before_it() -> No
     assert shell.told == [("start_timer", "SEALED")]
 
 
+class Sums(Machine):
+    """Two fields are updated by one step, the second with a value that can fail."""
+
+    A, B = State(), State()
+    first = Nat(0)
+    second = Nat(0)
+
+    class Put(Event):
+        much: Nat
+
+    puts = go(B).do(first.set(first + 1), second.set(second + Put.much))
+    table = Table(columns(A, B), row(Put, puts, ignore))
+
+
+def test_M09_a_value_that_fails_leaves_the_updates_before_it_undone() -> None:
+    """Fails if the step in place wrote a field before it had worked out the others."""
+    live: Any = Sums.Live()
+    with pytest.raises(TypeError):
+        live.put(much="no number")
+    assert live.values() == ("A", 0, 0)
+    assert live.put(much=2).kind == "go"
+    assert live.values() == ("B", 1, 2)
+
+
 async def test_M12_a_timer_of_a_state_that_was_left_does_nothing() -> None:
     """Fails if the table asked a deadline for less than the epoch and the number of its timer."""
     async with hosted(OPEN) as (host, _):
