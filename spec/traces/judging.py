@@ -242,16 +242,17 @@ def always(name: str, each: Select, test: Callable[[Run, Any], str | None], *, w
     return Rule(name, why, judge)
 
 
-Kinds: TypeAlias = Callable[[Run], Iterable[tuple[list[Any], Callable[[Any], str]]]]
+Counted: TypeAlias = Callable[[Run], Iterable[tuple[int, list[tuple[Any, str]]]]]
+"""How many entries of a kind there are, and those that are wrong, each with what is wrong with it."""
 
 
-def sorted_out(name: str, kinds: Kinds, *, why: str) -> Rule:
-    """Of each kind of entries: all of them, with a test that says what is wrong with one, "" for nothing."""
+def counted(name: str, kinds: Counted, *, why: str) -> Rule:
+    """What is asked of very many entries: kind by kind, and only of the wrong ones more than a number."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        for entries, test in kinds(run):
-            found.applied[rule.name] += len(entries)
-            found.wrong += [rule.refuse(entry, text) for entry in entries if (text := test(entry))]
+        for asked, wrong in kinds(run):
+            found.applied[rule.name] += asked
+            found.wrong += [rule.refuse(entry, text) for entry, text in wrong]
 
     return Rule(name, why, judge)
 

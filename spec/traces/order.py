@@ -20,37 +20,50 @@ def line_up(tracks: Iterable[Track], edges: Iterable[tuple[Entry, Entry, str]]) 
 
     Every entry has its place `at` in the order of `tracks`.
     """
-    entries = [entry for track in tracks for entry in track.entries]
+    tracks = list(tracks)
+    count = sum(len(track.entries) for track in tracks)
+    begins = bytearray(count + 1)
+    begins[count] = 1
     # How many entries each waits for: its neighbour in the track, and one for each edge.
-    waits = [1 if entry.n else 0 for entry in entries]
-    ready = [at for at, count in enumerate(waits) if not count]
-    after: list[list[int] | None] = [None] * len(entries)
+    waits = [1] * count
+    at = 0
+    for track in tracks:
+        if track.entries:
+            begins[at], waits[at] = 1, 0
+            at += len(track.entries)
+    after: list[list[int] | None] = [None] * count
     edges = list(edges)
     for first, second, _ in edges:
-        waits[second.at] += 1
+        later = second.at
+        waits[later] += 1
         others = after[first.at]
         if others is None:
-            after[first.at] = [second.at]
+            after[first.at] = [later]
         else:
-            others.append(second.at)
-    ready = [at for at in ready if not waits[at]]
-    placed = bytearray(len(entries))
+            others.append(later)
+    ready = [at for at in range(count) if begins[at] and not waits[at]]
+    placed = bytearray(count)
+    left = count
     while ready:
         at = ready.pop()
         while True:
             placed[at] = 1
-            for other in after[at] or ():
-                waits[other] -= 1
-                if not waits[other]:
-                    ready.append(other)
+            left -= 1
+            others = after[at]
+            if others is not None:
+                for other in others:
+                    waits[other] -= 1
+                    if not waits[other]:
+                        ready.append(other)
             at += 1
-            if at == len(entries) or not entries[at].n:
+            if begins[at]:
                 break
             waits[at] -= 1
             if waits[at]:
                 break
-    if all(placed):
+    if not left:
         return None
+    entries = [entry for track in tracks for entry in track.entries]
     return _first_stuck(entries, after, [e for e in edges if not placed[e[0].at] and not placed[e[1].at]])
 
 

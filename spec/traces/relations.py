@@ -326,20 +326,19 @@ def its_gate_is_cut(run: Run, step: Step) -> bool:
 # -- causes ----------------------------------------------------------------------------------------
 
 
-def causes(run: Run) -> Iterator[tuple[list[Any], Callable[[Any], str]]]:
-    """The births and steps that no controller commands, by kind: what they may say caused them."""
-    for (machine, name), cause_of in _CAUSES.items():
-        yield run.named(machine, name), lambda e, of=cause_of: "" if e.cause == of(e) else _other_cause(e, of(e))
+def causes(run: Run) -> Iterator[tuple[int, list[tuple[Any, str]]]]:
+    """The births and steps that no controller commands, by kind: how many, and those with another cause."""
+    for (machine, name), of in _CAUSES.items():
+        entries = run.named(machine, name)
+        yield len(entries), [(e, _other_cause(e, of(e))) for e in entries if e.cause != of(e)]
     operations: dict[str, set[str]] = {}
     for name in CONTROL:
         for step in run.named("Gate", name):
             operations.setdefault(step.incarnation, set()).add(step.cause)
-
-    def let_in(birth: Birth) -> str:
-        known = birth.cause in ("", birth.instance) or birth.cause in operations.get(birth.incarnation, ())
-        return "" if known else _other_cause(birth, f"{birth.instance} or an operation")
-
-    yield run.named("Lease", "new"), let_in
+    births = run.named("Lease", "new")
+    strange = [b for b in births if b.cause and b.cause != b.instance]
+    unknown = [b for b in strange if b.cause not in operations.get(b.incarnation, ())]
+    yield len(births), [(b, _other_cause(b, f"{b.instance} or an operation")) for b in unknown]
 
 
 def _other_cause(entry: Step | Birth, wanted: str) -> str:

@@ -12,7 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 from ...statemachines.machines import MACHINES
-from .judging import Rule, Select, always, births, facts, leads, moments, needs, once, related, sorted_out, steps
+from .judging import Rule, Select, always, births, counted, facts, leads, moments, needs, once, related, steps
 from .relations import (
     ANSWERS,
     CONTROL,
@@ -219,7 +219,7 @@ RULES: tuple[Rule, ...] = (
     # lives and causes
     related("restored_as_it_was", restorations,
             why="a restart goes on from what was stored"),
-    sorted_out("causes", causes,
+    counted("causes", causes,
             why="a step is caused by its own lease, question or operation"),
 )
 # fmt: on
