@@ -78,10 +78,10 @@ def _by(checker: str, check: Any, model: Model, claims: Sequence[Property], time
         asked = replace(config, invariants=invariants, properties=properties, spec=spec)
         return check(replace(model, config=asked), timeout=timeout)
 
-    def each(left: list[str], run: Callable[[tuple[str, ...]], CheckResult]) -> Iterator[tuple[str, CheckResult]]:
-        """The result of every name, the rest being judged again without one that is violated."""
+    def each(left: list[str]) -> Iterator[tuple[str, CheckResult]]:
+        """The result of every invariant, the rest being judged again without one that is violated."""
         while left:
-            result = run(tuple(left))
+            result = run(invariants=tuple(left))
             over = [result.violated] if result.verdict == "violated" and result.violated in left else left
             yield from ((str(name), result) for name in over)
             left = [name for name in left if name not in over]
@@ -94,8 +94,8 @@ def _by(checker: str, check: Any, model: Model, claims: Sequence[Property], time
         # The usual case, in one run.
         results += [(name, together) for name in (*safe, *leads)]
     else:
-        results += each(safe, lambda left: run(invariants=left))
-        results += each(leads, lambda left: run(properties=left))
+        results += each(safe)
+        results += [(name, run(properties=(name,))) for name in leads]
     judged = {names[name].name: _judged(checker, names[name], result) for name, result in results}
     for claim in (c for c in claims if c.fair and c.name in judged and judged[c.name].verdict == "fails"):
         apart = run(properties=(within(claim),))

@@ -51,6 +51,9 @@ class _Message:
                 own[name] = type_of(hint)
             except TypeError as error:
                 problems.report(f"{cls.__name__}.{name}", str(error), "give it a type of the language")
+                if isinstance(hint, str):
+                    # The rules below would ask for this argument in vain, which would hide the reason.
+                    problems.give_up(cls.__name__)
         for name in own:
             if name in cls.arguments:
                 problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")

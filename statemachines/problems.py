@@ -12,6 +12,7 @@ import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType
+from typing import NoReturn
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FILES = ("expressions.py", "lower.py", "machine.py", "problems.py", "properties.py", "table.py")
@@ -57,6 +58,13 @@ def collect() -> list[Problem]:
 def end() -> None:
     """End a class body: what is reported after this is raised at once."""
     _collector.set(None)
+
+
+def give_up(machine: str) -> NoReturn:
+    """End a class body at once, with what was reported so far."""
+    problems = _collector.get() or []
+    end()
+    raise DeclarationError(machine, problems)
 
 
 def report(place: str, what: str, mend: str, where: str = "") -> None:

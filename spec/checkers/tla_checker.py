@@ -38,6 +38,7 @@ _VERDICTS: dict[str, Verdict] = {
     "Deadlock": "violated",
     "MaxStatesExceeded": "incomplete",
     "MaxDepthExceeded": "incomplete",
+    "OutOfMemory": "incomplete",
 }
 
 
@@ -51,11 +52,13 @@ def check(
     max_states: int = MAX_STATES,
     max_depth: int = MAX_DEPTH,
     timeout: float = 600.0,
+    memory_gib: float = 4.0,
     name_actions: bool = True,
 ) -> CheckResult:
     """Check the invariants of a model, and deadlock where its configuration asks for it.
 
-    `timeout` is in seconds. With `name_actions` a counterexample's steps are named, at the price of
+    `timeout` is in seconds; `memory_gib` bounds the checker's memory, which a wasm module cannot have
+    more than 4 GiB of. With `name_actions` a counterexample's steps are named, at the price of
     one more call for each. Raises CheckerMissing where wasmtime or the wasm file is not there.
     """
     started = time.monotonic()
@@ -67,7 +70,7 @@ def check(
     if model.config.properties:
         return result("error", f"{NAME} judges safety only; give {', '.join(model.config.properties)} to TLC")
     try:
-        source, session = flatten(model), _Session(timeout)
+        source, session = flatten(model), _Session(timeout, memory_gib)
         answer, names = session.check(source, model, max_states, max_depth)
     except FlattenError as error:
         return result("error", str(error))
@@ -143,15 +146,18 @@ def _settings() -> Any:
 
 
 class _Session:
-    """One instance of the wasm module, whose calls together may take `timeout` seconds."""
+    """One instance of the wasm module, whose calls together may take `timeout` seconds and `memory_gib`."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, timeout: float, memory_gib: float = 4.0) -> None:
         code = _compiled()
         import wasmtime
 
         self.deadline = time.monotonic() + timeout
         self.engine = wasmtime.Engine(_settings())
         self.store = wasmtime.Store(self.engine)
+        self.memory = int(memory_gib * 2**30)
+        # One byte less than what 32 bits can say, which is where 4 GiB end.
+        self.store.set_limits(memory_size=min(self.memory, 2**32 - 1))
         module = wasmtime.Module.deserialize(self.engine, code)
         self.exports: Any = wasmtime.Instance(self.store, module, []).exports(self.store)
 
@@ -181,11 +187,22 @@ class _Session:
         if late and isinstance(answer, wasmtime.Trap):
             raise Interrupted
         if isinstance(answer, wasmtime.Trap):
-            return {"success": False, "ok": False, "error_type": "Trap", "error_message": str(answer),
-                    "error": str(answer), "states_explored": 0, "trace": None}  # fmt: skip
+            kind, said = self._trapped(answer)
+            return {"success": False, "ok": False, "error_type": kind, "error_message": said,
+                    "error": said, "states_explored": 0, "trace": None}  # fmt: skip
         if isinstance(answer, BaseException):
             raise answer
         return json.loads(answer)
+
+    def _trapped(self, trap: Any) -> tuple[str, str]:
+        """What ended a call. An allocation that fails is a plain trap: it is told by how full the memory is.
+
+        A table that grows asks for twice its size while it still has the old one.
+        """
+        used = self.exports["memory"].data_len(self.store)
+        if "unreachable" in str(trap) and used > self.memory / 4:
+            return "OutOfMemory", f"{used / 2**30:.2g} of {self.memory / 2**30:g} GiB were in use"
+        return "Trap", str(trap)
 
     def _call(self, function: str, *args: str | int | bool) -> str:
         store, wasm = self.store, self.exports
