@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..spec.traces.reading import Trace
     from ..spec.traces.tla import Explained
 
 HELP = "judge the trace of a run by the declared protocol"
@@ -54,14 +55,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _validate(args: argparse.Namespace) -> int:
-    from ..spec.traces import validate
+    from ..spec.traces.reading import read
+    from ..spec.traces.validate import judged, uncollected
+    from ..statemachines.machines import MACHINES
 
     if (args.window or args.whole) and not args.tla:
         print("sluicegate: --window and --whole say how much TLC is given at a time: add --tla", file=sys.stderr)
         return 2
-    verdict = validate(args.file, progress=lambda what, done, of: _progress(f"{what}: {done} of {of}"))
-    _progress("")
-    explained = _explain(args) if args.tla and verdict.valid else []
+
+    def show(what: str, done: int, of: int) -> None:
+        _progress(f"{what}: {done} of {of}")
+
+    with uncollected():
+        trace = read(args.file, MACHINES, show)
+        verdict = judged(args.file, trace, show)
+        _progress("")
+        explained = _explain(args, trace) if args.tla and verdict.valid else []
     is_good = verdict.valid and all(e.ok for e in explained)
     if args.json:
         found = verdict.as_json() | ({"tla": [e.as_json() for e in explained]} if args.tla else {})
@@ -86,13 +95,10 @@ def _validate(args: argparse.Namespace) -> int:
     return 0 if is_good else 1
 
 
-def _explain(args: argparse.Namespace) -> list[Explained]:
-    from ..spec.traces.reading import read
+def _explain(args: argparse.Namespace, trace: Trace) -> list[Explained]:
     from ..spec.traces.tla import WINDOW, explain_run
-    from ..statemachines.machines import MACHINES
 
     window = None if args.whole else args.window or WINDOW
-    trace = read(args.file, MACHINES)
     found = list(explain_run(trace, window, told=lambda model, steps, of: _progress(f"{model}: {steps} of {of} steps")))
     _progress("")
     return found

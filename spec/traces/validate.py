@@ -83,7 +83,7 @@ def validate(path: Path | str, machines: Sequence[Any] = MACHINES, progress: Pro
     """
     path = Path(path)
     with uncollected():
-        return _judged(path, read(path, machines, progress), progress)
+        return judged(path, read(path, machines, progress), progress)
 
 
 @contextmanager
@@ -98,7 +98,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _judged(path: Path, trace: Trace, progress: Progress) -> Verdict:
+def judged(path: Path, trace: Trace, progress: Progress = quietly) -> Verdict:
+    """The verdict over a trace that was read from `path`."""
     refusal = replay(trace, progress)
     found = Findings()
     if refusal is None:
