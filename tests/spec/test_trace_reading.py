@@ -13,6 +13,7 @@ from traced_run import small_run
 
 from sluicegate.spec.traces import VERSION, TraceError, fingerprint, validate
 from sluicegate.statemachines.gate import Gate
+from sluicegate.statemachines.ir import BOOL, Node, Property
 
 Lines = list[dict[str, Any]]
 
@@ -128,7 +129,8 @@ def test_a_fingerprint_covers_rules_and_not_where_they_stand() -> None:
     from dataclasses import replace
 
     ir = Gate.ir
-    moved = replace(ir, where="elsewhere:1", doc="said in other words", properties=())
+    claim = Property("closed", "reachable", Node("const", (), BOOL, value=True))
+    moved = replace(ir, where="elsewhere:1", doc="said in other words", properties=(*ir.properties, claim))
     assert fingerprint(moved) == fingerprint(ir)
     cell = next(c for c in ir.cells if c.branches)
     looser = replace(cell, branches=cell.branches[1:])
