@@ -150,7 +150,8 @@ def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout
 
 
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:
-    for name, result in results.items():
+    # TLC first: it says at which line a module does not parse.
+    for name, result in sorted(results.items()):
         if result.verdict in ("error", "incomplete"):
             said = "not proven" if result.verdict == "incomplete" else "error"
             mend = "; give it more, or smaller bounds" if result.verdict == "incomplete" else ""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import keyword
 import re
 import sys
 import types
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .expressions import Bool
+from .lower import RESERVED, snake
 from .machine import Event, Machine
 from .table import Action, Guarded, Refuse, State, Table, choose, columns, go, ignore, row, stay
 
@@ -69,7 +71,7 @@ def from_transitions(
     """A machine of an existing `transitions` configuration.
 
     States become UPPER_CASE (nested ones with the names of those around them), triggers CamelCase
-    events. A trigger without a transition in a state is refused there, or ignored where the
+    events, `StepEvent` where `Step` would be a name of the language. A trigger without a transition in a state is refused there, or ignored where the
     configuration says so; one whose conditions all fail is ignored, as the library does. The automatic
     `to_<state>` triggers are left out.
 
@@ -98,7 +100,7 @@ def from_transitions(
     for trigger in read.triggers:
         found = {state: list(read.asked(state, trigger)) for state in read.order}
         asked = dict.fromkeys(n for ts in found.values() for t in ts for n, _ in t.conditions)
-        event = _event(_camel(trigger), list(asked))
+        event = _event(_event_name(trigger), list(asked))
         events[event.__name__] = event
         cells: list[Any] = []
         for state, transitions in found.items():
@@ -302,6 +304,12 @@ def _all(event: type[Event], conditions: tuple[tuple[str, bool], ...]) -> Bool:
     """All conditions together."""
     answers = [getattr(event, name) if wanted else ~getattr(event, name) for name, wanted in conditions]
     return functools.reduce(lambda a, b: a & b, answers)
+
+
+def _event_name(trigger: str) -> str:
+    """The trigger in CamelCase; `StepEvent` where the event's own method would be a name of the language."""
+    name = _camel(trigger)
+    return f"{name}Event" if keyword.iskeyword(snake(name)) or snake(name) in RESERVED else name
 
 
 def _camel(name: str) -> str:

@@ -193,9 +193,13 @@ def _details(row: Row, own: bool, format: str) -> Iterator[str]:
     for finding in row.findings:
         yield f"{'FAILED' if finding.fault else 'note'}: {finding}"
         yield from (f"    {line}" for line in finding.run)
-    for claim in row.claims if own else ():
-        yield from _claim(claim)
-    if not row.ok and not any(f.fault for f in row.findings) and all(claim.ok for claim in row.claims if claim.story):
+    shown = any(finding.fault for finding in row.findings)
+    for claim in row.claims:
+        broken = not claim.ok and (claim.verdict in ("fails", "not reached") or bool(claim.story))
+        shown = shown or broken
+        if own or broken:
+            yield from _claim(claim, broken)
+    if not row.ok and not shown:
         yield f"FAILED: {row.trouble}"
     told = format == "text" and any(claim.story for claim in row.claims)
     if row.example is not None and not told and (own or not row.ok):
@@ -222,9 +226,9 @@ def _saved(row: Row, folder: Path) -> Iterator[str]:
         yield f"saved {test}"
 
 
-def _claim(claim: Claim) -> Iterator[str]:
+def _claim(claim: Claim, broken: bool) -> Iterator[str]:
     words = f": {claim.says}" if claim.says else ""
-    mark = "" if claim.ok else "FAILED: "
+    mark = "FAILED: " if broken else ""
     yield f"{mark}{claim.name} {claim.verdict}{', as it must' if claim.expected else ''}{words}"
     by = [
         f"{j.checker} {j.verdict}, {j.distinct} states, {j.seconds:.1f} s" if j.seconds else f"{j.checker} {j.verdict}"

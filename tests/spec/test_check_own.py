@@ -1,0 +1,218 @@
+"""`sluicegate check` on machines and models of one's own: what is chosen, and one clear line for whatever is wrong."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluicegate.cli import main
+from sluicegate.spec.checkers import Config, Model, tla_checker
+from sluicegate.spec.judge import judge_system
+from sluicegate.spec.models import SystemModel
+
+LAMP = """
+from pathlib import Path
+
+from sluicegate import *
+from sluicegate.spec.models import Config, SystemModel
+
+class Lamp(Machine):
+    OFF, ON = State(), State()
+    flips = Nat(0)
+    class Flip(Event): ...
+    flips_on = go(ON).do(flips.set(flips + 1))
+    table = Table(columns(OFF, ON), row(Flip, flips_on, OFF))
+    dark_first = always(ON | (flips > 0) | OFF)
+    few = PROPERTY
+
+class Bulb(Machine):
+    WHOLE, BROKEN = State(), State()
+    class Fall(Event): ...
+    table = Table(columns(WHOLE, BROKEN), row(Fall, BROKEN, BROKEN))
+
+FLOW = {"states": ["a", {"name": "b", "final": True}], "initial": "a", "transitions": [["step", "a", "b"]]}
+PARALLEL = {"states": [{"name": "a", "parallel": ["x", "y"]}], "initial": "a", "transitions": []}
+
+def model(name, **config):
+    return SystemModel(name, "two lamps", module="Lamps", config=Config(**config), folder=Path(__file__).parent,
+                       machines=(Lamp,))
+
+MODELS = (model("lamps", constants={"Most": "2"}, invariants=("Dim",)),)
+OPEN = model("open", invariants=("Dim",))
+EMPTY = model("empty", constants={"Most": "2"}, invariants=("Dimm",))
+LOST = SystemModel("lost", "nowhere", module="Nowhere", config=Config(), folder=Path(__file__).parent)
+"""
+
+LAMPS = r"""---- MODULE Lamps ----
+EXTENDS Lamp, Naturals
+CONSTANT Most
+VARIABLES a, b
+Init == a = LampInit /\ b = LampInit
+FlipA == a.flips < Most /\ a' = LampFlip(a) /\ UNCHANGED b
+FlipB == b.flips < Most /\ b' = LampFlip(b) /\ UNCHANGED a
+Next == FlipA \/ FlipB
+\* Neither lamp is flipped too often.
+Dim == a.flips + b.flips <= 4
+====
+"""
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Write:
+    """Writes the module, with `few` as given and the TLA+ beside it; gives the module's name."""
+
+    def write(few: str = "always(flips <= 3)", tla: str = LAMPS) -> str:
+        name = "lamp_" + "".join(c if c.isalnum() else "_" for c in request.node.name)
+        (tmp_path / f"{name}.py").write_text(LAMP.replace("PROPERTY", few))
+        (tmp_path / "Lamps.tla").write_text(tla)
+        return name
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return write
+
+
+def check(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["check", *words])
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    return status, said.out, said.err
+
+
+def test_a_module_alone_means_all_its_machines_and_models(lamp, capsys):
+    status, out, _ = check(capsys, lamp(), "--checker", "tla-checker", "--bound", "flips=2")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines() if line[:1] in "LBl"] == ["Lamp", "Bulb", "lamps"]
+    assert "Dim holds: Neither lamp is flipped too often." in out
+    assert "few holds: always flips ≤ 3" in out
+
+
+def test_a_bound_takes_the_place_of_the_declared_scope_and_of_a_models_constant(lamp, capsys):
+    name = lamp()
+    status, out, _ = check(capsys, name, "--checker", "tla-checker", "--bound", "nat=5", "--bound", "Most=3")
+    assert status == 1
+    assert "FAILED: few fails: always flips ≤ 3" in out
+    assert "here not (flips ≤ 3)" in out
+    assert "FAILED: Dim fails: Neither lamp is flipped too often." in out
+    assert check(capsys, name, "--checker", "tla-checker", "--model", "Bulb")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--bound", "flipz=2"], "no bound flipz: there are Most, flips, nat"),
+        (["--bound", "flips=many"], "--bound flips=many: write NAME=VALUE with a natural"),
+        (["--model", "Lamb"], "no model Lamb; there are Lamp, Bulb, lamps"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_there_is(lamp, capsys, words, said):
+    status, _, err = check(capsys, lamp(), *words)
+    assert status == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("few", "status", "said"),
+    [
+        ("always(flips * 2 < 4)", 2, "unsupported operand type(s) for *: 'Nat' and 'int'"),
+        ("always(flipz < 4)", 2, "name 'flipz' is not defined"),
+        ("never(ON and OFF)", 2, "write a & b, a | b, ~a instead of and, or, not"),
+        ("never(flips in 3)", 2, ""),
+        ("always(True)", 1, "property few: 'true' names no state and no field"),
+        ("always(flips)", 1, "flips: is a Nat where a Bool is needed"),
+    ],
+)
+def test_an_expression_that_cannot_be_is_told_with_its_line(lamp, capsys, few, status, said):
+    name = lamp(few)
+    found, _, err = check(capsys, name)
+    assert found == status
+    assert said in err
+    line = LAMP.splitlines().index("    few = PROPERTY") + 1
+    assert f"{name}.py:{line}" in err
+
+
+def test_a_configuration_of_the_library_is_checked_by_its_name(lamp, capsys):
+    name = lamp()
+    status, out, _ = check(capsys, f"{name}:FLOW", "--checker", "tla-checker")
+    assert (status, out.splitlines()[1].split()[0]) == (0, "Flow")
+    status, _, err = check(capsys, f"{name}:PARALLEL")
+    assert status == 2
+    assert "a is parallel, in several states at once" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("OPEN", 'error: constant Most of Lamps has no value: bound it in Config(constants={"Most": ...})'),
+        ("EMPTY", "error: Dimm names nothing: Lamps.tla does not define it"),
+        ("LOST", "Nowhere.tla"),
+    ],
+)
+def test_a_model_that_no_checker_needs_to_see_fails_in_one_line(lamp, capsys, target, said):
+    status, out, _ = check(capsys, f"{lamp()}:{target}")
+    assert status == 1
+    (line,) = [line for line in out.splitlines() if "FAILED" in line]
+    assert said in line
+
+
+def test_a_spec_that_does_not_parse_says_where(lamp, capsys):
+    status, out, _ = check(capsys, f"{lamp(tla=LAMPS.replace('<= 4', '<= <= 4'))}", "--model", "lamps")
+    assert status == 1
+    (line,) = [line for line in out.splitlines() if "FAILED" in line]
+    assert "TLC: error: " in line
+    assert "Lamps" in line
+
+
+def test_a_variable_without_a_bound_is_not_proven_when_the_time_is_over(lamp, capsys):
+    endless = LAMPS.replace("a.flips < Most /\\ ", "")
+    name = lamp(tla=endless.replace("<= 4", ">= 0"))
+    status, out, _ = check(capsys, name, "--model", "lamps", "--checker", "tla-checker", "--timeout", "1")
+    assert status == 1
+    assert "FAILED: tla-checker: not proven: stopped at its time limit of 1 s" in out
+
+
+def test_a_machine_that_is_too_large_for_its_time_is_not_proven(lamp, capsys):
+    status, out, _ = check(capsys, f"{lamp()}:Lamp", "--bound", "flips=1000000", "--timeout", "1")
+    assert status == 1
+    assert "FAILED: not proven: stopped at its time limit of 1 s" in out
+
+
+def test_a_checker_out_of_memory_has_proven_nothing():
+    text = (
+        "---- MODULE Big ----\nEXTENDS Naturals\nVARIABLES x, y\nInit == x = 0 /\\ y = 0\n"
+        "Next == \\/ x' = x + 1 /\\ UNCHANGED y\n        \\/ y' = y + 1 /\\ UNCHANGED x\n"
+        "Small == x < 1000000\n====\n"
+    )
+    result = tla_checker.check(Model("Big", {"Big": text}, Config(invariants=("Small",))), memory_gib=1 / 64)
+    assert result.verdict == "incomplete"
+    assert "of 0.015625 GiB were in use" in result.detail
+
+
+def test_a_checker_that_is_missing_says_what_to_install(lamp, capsys, monkeypatch):
+    monkeypatch.setattr(tla_checker, "WASM", Path("/nowhere/node_modules/tla-checker/x.wasm"))
+    tla_checker._compiled.cache_clear()
+    try:
+        status, _, err = check(capsys, f"{lamp()}:Lamp", "--checker", "tla-checker")
+    finally:
+        monkeypatch.undo()
+        tla_checker._compiled.cache_clear()
+    assert status == 2
+    assert "tla-checker's wasm file is not at /nowhere" in err
+    assert "make setup" in err
+
+
+def test_a_count_is_held_to_only_where_one_stands(tmp_path):
+    (tmp_path / "Two.tla").write_text("---- MODULE Two ----\nVARIABLE x\nInit == x = FALSE\nNext == x' = ~x\n====\n")
+    two = SystemModel("two", "", module="Two", config=Config(), folder=tmp_path, machines=())
+    assert judge_system(two, ("tla-checker",)).distinct == 2
+    assert judge_system(two, ("tla-checker",)).ok
+
+    assert (
+        "2 distinct states where 3 stand with the model"
+        in judge_system(replace(two, distinct=3), ("tla-checker",)).trouble
+    )
