@@ -22,7 +22,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from ..statemachines.explore import events_of, explore, within
+from ..statemachines.explore import TooLarge, events_of, explore, within
 from ..statemachines.instances import Outcome, frozen
 from ..statemachines.machine import Event, Machine
 from ..statemachines.observing import unobserved
@@ -32,6 +32,8 @@ _Place = tuple[str, str, str]
 """Event, state, rule."""
 _Choices = dict[_Place, list[Event]]
 
+EXPLORING = 60.0
+"""Seconds that the exploration of a scope may take."""
 CACHED = 4096
 """Snapshots whose events are remembered."""
 
@@ -41,11 +43,15 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
 
     Its `TestCase` is what pytest collects; `TestCase.settings` says how many runs there are, and how
     long. A run that differs from the table fails with an AssertionError that tells a short one.
+    Raises TooLarge if the scope cannot be explored in a minute.
     """
     events = {e.name: list(events_of(machine, e, machine.ir.scope)) for e in machine.ir.events}
     bounded = [f for f in machine.ir.fields if not f.given and f.type.kind != "note"]
-    with unobserved():
-        found = explore(machine)
+    try:
+        with unobserved():
+            found = explore(machine, timeout=EXPLORING)
+    except TooLarge as error:
+        raise TooLarge(f"{machine.__name__} cannot be driven: {error}; give it a smaller scope") from error
     goals = [_Goal(place, *way) for place, way in found.taken.items()]
     shortest: list[str] = []
 

@@ -17,7 +17,6 @@ from sluicegate.protocol.server import Server
 from sluicegate.statemachines.explore import explore
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.session import Session
-from sluicegate.statemachines.trainer import Trainer
 from sluicegate.testing import ClientAdapter, ObjectAdapter, Verdict, stateful
 
 
@@ -174,8 +173,7 @@ def test_an_object_that_cannot_be_driven_is_named(make: Callable[..., Any], said
 # --- depth
 
 
-@pytest.mark.parametrize("machine", [Session, Trainer], ids=lambda m: m.__name__)
-def test_a_few_runs_are_in_every_state(machine: type[Machine]) -> None:
+def test_a_few_runs_are_in_every_state() -> None:
     met: set[tuple[str, str, str]] = set()
 
     class Watched(ObjectAdapter):
@@ -185,10 +183,10 @@ def test_a_few_runs_are_in_every_state(machine: type[Machine]) -> None:
             met.add((type(event).__name__, state, str(verdict.rule)))
             return verdict
 
-    run(machine, Watched(machine.Live), runs=100, steps=40)
-    places = explore(machine).taken.keys()
+    run(Session, Watched(Session.Live), runs=100, steps=40)
+    places = explore(Session).taken.keys()
     assert met <= places
-    assert {state for _, state, _ in met} == set(machine.ir.states)
+    assert {state for _, state, _ in met} == set(Session.ir.states)
     assert len(met) > len(places) // 4
 
 
@@ -226,9 +224,9 @@ class Handlers:
 
 
 @asynccontextmanager
-async def served(servicer: type[GateServicer], inside: bool, **given: Any) -> AsyncIterator[Any]:
-    handlers: Any = Handlers()
-    async with MachineHost(GATE, handlers, incarnation="1") as host:
+async def served(servicer: type[GateServicer], inside: bool, handlers: Any = None, **given: Any) -> AsyncIterator[Any]:
+    shell: Any = handlers or Handlers()
+    async with MachineHost(GATE, shell, incarnation="1") as host:
         host.create("g", **given)
         async with Server([servicer(host)], grace=0.0) as server, dial(server.target) as channel:
             client = GateClient(channel, "g")
@@ -238,6 +236,17 @@ async def served(servicer: type[GateServicer], inside: bool, **given: Any) -> As
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_served_gate_is_driven_by_its_generated_client(inside: bool) -> None:
     run(Gate, ClientAdapter(lambda **given: served(GateServicer, inside, **given)), runs=8, steps=25)
+
+
+class Loose(Handlers):
+    async def ask_quiesce(self, *arguments: Any) -> None:
+        raise OSError("the engine is gone")
+
+
+def test_a_service_that_breaks_ends_the_run_with_its_own_error() -> None:
+    with pytest.raises(ExceptionGroup) as raised:
+        run(Gate, ClientAdapter(lambda **given: served(GateServicer, True, Loose(), **given)), runs=50, steps=20)
+    assert raised.group_contains(OSError, match="the engine is gone")
 
 
 class Generous(GateServicer):
