@@ -6,8 +6,9 @@ from ..checkers.model import Config
 from .form import FAULTS, PROFILES, SPEC, ModelError, Profile, SystemModel
 from .sessions import SESSIONS
 from .switch import SWITCH
+from .training import TRAINING
 from .weight_sync import SAFETY, WEIGHT_SYNC
 
-MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH, *SESSIONS)
+MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH, *SESSIONS, *TRAINING)
 
 __all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "Config", "ModelError", "Profile", "SystemModel"]

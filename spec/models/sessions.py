@@ -50,10 +50,10 @@ _READ = _bounds(replicas=1, turns=1, losses=0, restarts=0)
 SESSIONS: tuple[SystemModel, ...] = (
     _safe("sessions", "a session of 2 turns that may move, a replica lost, a restart, 2 consumers", _bounds(), 7262),
     _safe(
-        "policies", "a session that never moves, or only when it is lost",
-        _bounds(restarts=0, consumers=1, policies=("never", "on_loss")), 3576,
+        "policies", "a session of 1 turn that never moves, or only when it is lost",
+        _bounds(turns=1, restarts=0, consumers=1, policies=("never", "on_loss")), 434,
     ),
-    _lives("retires", "every retiring session is retired", _bounds(consumers=1), 4382),
+    _lives("retires", "every retiring session is retired", _bounds(consumers=1, policies=("on_loss",)), 3456),
     _key("recovered", "a lost session runs on at another replica", "NeverRecovers", _UNREAD),
     _key("evacuated", "a session is moved from a replica that lives", "NeverMoves", _UNREAD),
     _key("read-again", "a trace is read by a second consumer, and freed", "NeverRereads", _READ),

@@ -42,6 +42,13 @@ def unguarded(ir: Ir, event: str, state: str) -> Ir:
     return broken(ir, event, state, change)
 
 
+def unfenced(ir: Ir, event: str) -> Ir:
+    """The event is not fenced, in any state."""
+    cells = tuple(replace(c, fences=()) if c.event == event else c for c in ir.cells)
+    assert cells != ir.cells
+    return replace(ir, cells=cells)
+
+
 def forgetting(ir: Ir, event: str, state: str, field: str) -> Ir:
     """The event leaves a field as it is."""
 
