@@ -60,3 +60,15 @@ def test_the_machine_of_the_readme_is_checked_when_it_is_pasted(tmp_path: Path) 
     assert done.returncode != 0
     assert "event Push: has no row" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_broken_machine_of_the_check_page_is_told_as_the_page_shows(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "check.md"
+    (tmp_path / "turnstile.py").write_text(blocks(page, "python")[0])
+    words = [sys.executable, "-m", "sluicegate", "check", "turnstile"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    (shown,) = re.findall(r"^\$ sluicegate check turnstile\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    without_times = [re.sub(r"\b[\d.]+ s\b|\d+\.\d+", "T", text) for text in (done.stdout, shown)]
+    said, told = ([" ".join(line.split()) for line in text.splitlines()] for text in without_times)
+    assert said == told
