@@ -69,7 +69,7 @@ class WeightSyncLog:
         self.replicas = sorted({e.instance for e in gates})
         rank_sets = {frozenset(e.post.ranks) for e in gates}
         if len(rank_sets) > 1:
-            raise TraceError("replicas of the run have different ranks, and WeightSync has one set: judge it without --tla")
+            raise TraceError("replicas have different ranks, and WeightSync has one set: judge it without --tla")
         self.ranks = sorted(next(iter(rank_sets), frozenset()))
         self._terms = sorted({e.post.term for e in syncs})
         begins = [e for e in syncs if isinstance(e, Step) and e.name == "Begin" and e.verdict["kind"] == "go"]
