@@ -39,7 +39,8 @@ class ReplayError(ValueError):
 class Given:
     """An event given to a real machine, and what came of it.
 
-    `after` is the real machine's snapshot, `wanted` the model's. `told` is what the machine had done.
+    `after` is the real machine's snapshot, `wanted` the model's: None where the model's step goes on with
+    another event. `told` is what the machine had done.
     """
 
     actor: str
@@ -52,13 +53,16 @@ class Given:
 
     @property
     def kind(self) -> Kind:
-        if self.after == self.wanted:
+        acts = self.outcome.kind in ("go", "stay")
+        if self.after == self.wanted or (self.wanted is None and acts):
             return "follows"
-        return "refuses" if self.outcome.kind in ("refuse", "ignore") else "differs"
+        return "differs" if acts else "refuses"
 
     @property
     def differences(self) -> list[tuple[str, Any, Any]]:
         """The fields in which the real machine stands elsewhere than the model's: name, real, model's."""
+        if self.wanted is None:
+            return []
         names = ("state", *(f.name for f in self.after.fields if f.type.kind != "note"))
         pairs = [(n, getattr(self.after, n), getattr(self.wanted, n)) for n in names]
         return [(name, real, model) for name, real, model in pairs if real != model]
@@ -126,8 +130,11 @@ class _Run:
     ) -> Replayed:
         replayed = Replayed(number, step.action, title(self.example.module, step))
         moved = {tuple(event.path.split(".")) for event in step.events}
-        for event in step.events:
-            replayed.given.append(self.give(number, event, now))
+        for at, event in enumerate(step.events):
+            goes_on = any(later.path == event.path for later in step.events[at + 1 :])
+            replayed.given.append(self.give(number, event, now, goes_on))
+            if replayed.diverges:
+                return replayed
         for path, (machine, snapshot) in now.items():
             if path[-1] in STORED or path in moved:
                 continue
@@ -144,7 +151,7 @@ class _Run:
         self.actors[path] = self.stage.put(name, snapshot)
         replayed.begun.append((name, snapshot))
 
-    def give(self, number: int, step: MachineStep, now: Mapping[Path, tuple[Any, Any]]) -> Given:
+    def give(self, number: int, step: MachineStep, now: Mapping[Path, tuple[Any, Any]], goes_on: bool) -> Given:
         path = tuple(step.path.split("."))
         where = f"step {number} of {self.example.model}"
         if path not in self.actors or path not in now:
@@ -152,7 +159,9 @@ class _Run:
         actor, event = self.actors[path], event_of(self.machines, step, where)
         before = actor.now
         outcome = actor.step(event)
-        return Given(actor.name, event, outcome, before, actor.now, now[path][1], tuple(actor.told()))
+        return Given(
+            actor.name, event, outcome, before, actor.now, None if goes_on else now[path][1], tuple(actor.told())
+        )
 
     def advise(self, state: Mapping[str, Any], replayed: Replayed) -> None:
         """What `converge` says of a gate to which the controller has just sent something."""

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """`events` that the action may be, and `says` what happens besides; `{actor}` is whom it concerns.
+    """`events` of which the action may be one, for each machine, and `says` what happens besides.
 
-    `begins`: a process ended, or goes on from what is stored: its machines change without an event.
+    `in_order`: it is all of them, one after another. `begins`: a process ended, or goes on from what is
+    stored: its machines change without an event.
     """
 
     events: tuple[str, ...] = ()
     says: str = ""
+    in_order: bool = False
     begins: bool = False
 
 
@@ -29,6 +31,8 @@ def _of(machine: str, *names: str) -> dict[str, Meaning]:
     """Actions that are the events of their own names."""
     return {name: Meaning((f"{machine}.{name}",)) for name in names}
 
+
+_HEARD = ("Lease.Progress", "Lease.Frozen", "Lease.Thawed", "Lease.Reconciled", "Lease.Ended")
 
 ACTIONS: dict[str, dict[str, Meaning]] = {
     "WeightSync": {
@@ -40,6 +44,7 @@ ACTIONS: dict[str, dict[str, Meaning]] = {
         "Proved": Meaning(("Sync.Installed",)),
         "Record": Meaning(("Sync.Recorded", "Sync.Overruled"), "the register answers"),
         "Raise": Meaning(("Sync.Restore", "Sync.Overruled"), "a gate is above what is published, and it is published"),
+        "Arrive": Meaning((), "a request reaches the engine"),
         "Freeze": Meaning((), "the engine freezes a request, and has not said so yet"),
         "Rest": Meaning((), "a device ends the pass that it was in"),
         "Drive": Meaning((), "the controller sends a gate what its snapshot calls for"),
@@ -61,6 +66,57 @@ ACTIONS: dict[str, dict[str, Meaning]] = {
         "HasRead": Meaning((), "the consumer has read the trace"),
         "Replace": Meaning((), "a replica's process has ended, and another incarnation begins"),
         "Restart": Meaning((), "the session's server has ended, and another goes on from its disk", begins=True),
+    },
+    "RequestPath": {
+        **_of("Gate", "Seal", "Escalate", "Drain", "Install", "Reopen", "Resume", "Close", "Lend", "Returned"),
+        **_of("Gate", "Poison", "Quiesced", "Installed", "InstallFailed", "Fault", "Deadline"),
+        "Arrive": Meaning(("Gate.Admit",), "a request arrives: it is let in, waits or is refused"),
+        "ArrivePinned": Meaning(("Gate.Admit",), "a request arrives that accepts one version alone"),
+        "LetIn": Meaning(("Gate.Admit",), "the first of those who wait"),
+        "Repeat": Meaning((), "a request that is in comes again, under its id"),
+        "HoldExpires": Meaning((), "a request has waited for as long as it may"),
+        "Leave": Meaning(("Lease.Cancel",), "a client leaves, or a session server with all its connections"),
+        "Forward": Meaning(("Lease.Forward",)),
+        "Doubt": Meaning(("Lease.Unknown", "Gate.Orphan"), "nobody can tell what became of the request"),
+        "GiveUp": Meaning(("Lease.GiveUp", "Gate.GiveUp")),
+        "Record": Meaning(("Lease.Recorded",), "the record of the end is stored"),
+        "Conclude": Meaning(("Gate.Settle",), "the receipt is stored and told"),
+        "Hear": Meaning((*_HEARD, "Gate.Frozen", "Gate.Thawed"), "what the engine told is heard"),
+        "Takes": Meaning((), "the request reaches the engine"),
+        "Aborts": Meaning((), "an abort reaches the engine"),
+        "Reconcile": Meaning((), "the engine is asked what became of the request"),
+        "Lost": Meaning((), "what was on its way to the engine is lost"),
+        "Token": Meaning((), "the engine makes a token"),
+        "Finish": Meaning((), "the engine ends the request"),
+        "Obey": Meaning((), "a freeze or a continue reaches the engine"),
+        "Rest": Meaning((), "a device ends the pass that it was in"),
+        "StoreFails": Meaning((), "nothing can be stored"),
+        "StoreMended": Meaning((), "the store works again"),
+        "Crash": Meaning((), "the replica's process ends", begins=True),
+        "Serve": Meaning((), "the next life has accounted for the leases of the last one"),
+    },
+    "Training": {
+        **_of("Gate", "Deadline", "Admit", "Settle", "Quiesced", "Fault", "Lend", "Returned"),
+        **_of("Trainer", "Trained", "Loaded", "Undone", "Failed"),
+        "Claim": Meaning(("Trainer.Claim", "Gate.Claim"), "the run takes over whom it will command"),
+        "Arrive": Meaning(("Trainer.Train", "Trainer.Publish", "Trainer.Save", "Trainer.Load")),
+        "Written": Meaning(("Trainer.Published", "Trainer.Saved")),
+        "SealDrain": Meaning(("Gate.Seal", "Gate.Drain"), in_order=True),
+        "Resume": Meaning(("Gate.Resume", "Gate.Close"), in_order=True),
+        "Deadline": Meaning(("Gate.Deadline", "Gate.Close"), in_order=True),
+        "Swap": Meaning(("Gate.Install", "Gate.Installed", "Gate.Reopen", "Gate.Close"), in_order=True),
+        "Issue": Meaning((), "the run issues a group"),
+        "SendTrain": Meaning((), "the run asks for a training step"),
+        "SendPublish": Meaning((), "the run asks for a publication"),
+        "SendSave": Meaning((), "the run asks for a checkpoint"),
+        "SendLoad": Meaning((), "the run asks for a checkpoint to be loaded"),
+        "SendReturned": Meaning((), "the run gives a device back"),
+        "Restart": Meaning((), "the run begins anew, from no checkpoint"),
+        "Write": Meaning((), "what is written is durable"),
+        "Rest": Meaning((), "a device ends the pass that it was in"),
+        "TrainerDies": Meaning((), "the trainer's process ends, and another begins", begins=True),
+        "RunDies": Meaning((), "the run's process ends, and another begins"),
+        "Replace": Meaning((), "a replica's process has ended, and another incarnation begins", begins=True),
     },
 }
 

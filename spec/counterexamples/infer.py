@@ -29,6 +29,8 @@ MOST = 20_000
 """How many choices of arguments are tried for an event."""
 MOST_EFFECTS = 2_000
 """As many where every effect of the event is tried too."""
+MOST_BETWEEN, MOST_STANDS = 500, 60
+"""As many for each of several events in a row, and how many snapshots between them are followed."""
 
 
 @dataclass(slots=True)
@@ -95,6 +97,21 @@ def step_of(
     event = next(e for distance, e, _ in near if distance == least)
     best = [c for distance, e, c in near if distance == least and e is event]
     return _step(path, machine, event, best, follows=False)
+
+
+def steps_of(
+    machine: Any, path: Path, before: Any, after: Any, names: Sequence[str], pool: Pool
+) -> list[MachineStep] | None:
+    """Events in this order that lead, each acting, from one snapshot to the other; some may be left out."""
+    reached: dict[Any, list[MachineStep]] = {before: []}
+    for name in names:
+        event = machine.ir.event(name)
+        for stand, done in list(reached.items()):
+            for chosen in itertools.islice(_choices(machine.ir, event, stand, after, pool, ()), MOST_BETWEEN):
+                came = machine.step(stand, getattr(machine, name)(**chosen))[0]
+                if came not in reached and len(reached) < MOST_STANDS:
+                    reached[came] = [*done, _step(path, machine, event, [chosen], follows=True)]
+    return reached.get(after)
 
 
 def event_of_action(machine: Any, action: str) -> str:

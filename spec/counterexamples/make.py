@@ -20,7 +20,7 @@ from ..checkers.tla_values import Function, parse, show
 from ..graph import record
 from . import actions
 from .form import Change, Counterexample, MachineStep, Moment
-from .infer import Pool, event_of_action, step_of
+from .infer import Pool, event_of_action, step_of, steps_of
 from .records import Path, instances, parts
 
 
@@ -143,6 +143,9 @@ def _events(
             beside = len(path) > 2 and any(t[: len(path) - 1] == path[:-1] for t in touched)
             if not (named and beside):
                 continue
+        if meant.in_order and (found := steps_of(machine, path, before, after, named, pool)):
+            yield from found
+            continue
         names = named or [event.name for event in machine.ir.events]
         step = step_of(machine, path, actor_of(path, machine.__name__), before, after, names, pool)
         if step is not None:
