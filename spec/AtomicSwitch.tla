@@ -176,7 +176,7 @@ LabelsTold ==
     call[r][q].stage = "runs" => \A i \in DOMAIN call[r][q].spans : call[r][q].spans[i] <= site[r].told[1]
 
 \* An open replica is alive, and tells what it holds.
-OpenServes == \A r \in Site : site[r].open => ~site[r].dead /\ site[r].weights = site[r].told /\ site[r].told # <<>>
+OpenServes == \A r \in Site : site[r].open => (~site[r].dead /\ site[r].weights = site[r].told /\ site[r].told # <<>>)
 
 \* One receipt for what is answered or discarded, none for anything else.
 OneReceipt ==

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ import pytest
 
 from sluicegate.spec.checkers import Config, Model, tla_checker, tlc
 from sluicegate.spec.checkers.flatten import flatten
+from sluicegate.spec.models import SPEC
 
 STEPS = "INIT Init\nNEXT Next\n"
 FAIR = "SPECIFICATION Spec\nPROPERTY Answered\n"
@@ -63,6 +65,7 @@ REFUSES = "tla_checker.check refuses properties: TLC alone judges them"
 UNIQUE = "emitted parameters have names of their own (spec/emitter/module.py)"
 NAMED = "every invariant is named in the cfg and looked for in the checker's own answer"
 BOUNDED = "TLC runs the same model"
+BRACKETS = "models put both sides of => in brackets where they are conjunctions or disjunctions, which a test sees"
 
 WRONG: dict[str, tuple[str, Callable[[], bool]]] = {
     "a leads-to passes where the run ends after its left side": (
@@ -93,6 +96,13 @@ WRONG: dict[str, tuple[str, Callable[[], bool]]] = {
               "InvariantViolation")),
     "a number and a text are unequal, and no error": (
         BOUNDED, passes(NUMBERS + 'Init == x = 1\nNext == x\' = x\nIs == x # "a"\n', STEPS + "INVARIANT Is\n")),
+    "P => A /\\ B is read as (P => A) /\\ B": (
+        BRACKETS,
+        fails(NUMBERS + "Init == x = 1\nNext == x' = x\nIs == x = 0 => x = 2 /\\ x = 3\n", STEPS + "INVARIANT Is\n",
+              "InvariantViolation")),
+    "A \\/ B => P is read as A \\/ (B => P), and passes": (
+        BRACKETS,
+        passes(NUMBERS + "Init == x = 1\nNext == x' = x\nIs == x = 1 \\/ x = 0 => x = 3\n", STEPS + "INVARIANT Is\n")),
     "a constraint on actions is ignored": (
         "Config has none",
         fails(NUMBERS + "Init == x = 0\nNext == x' = x + 1\nSmall == x' < 3\n", STEPS + "ACTION_CONSTRAINT Small\n",
@@ -133,6 +143,44 @@ WRONG: dict[str, tuple[str, Callable[[], bool]]] = {
 def test_M21_a_known_wrong_answer_is_still_wrong(what: str) -> None:
     guard, still = WRONG[what]
     assert still(), f"mended: {what}. Remove the guard: {guard}"
+
+
+def misread(line: str) -> bool:
+    """Whether => has a bare /\\ on its right or a bare \\/ on its left; a bullet begins an item and is none."""
+    line = re.sub(r"\\\\\*.*", "", line)
+    for arrow in re.finditer("=>", line):
+        right = re.split(r"=>|[)\]},:]|\b(?:THEN|ELSE|IN)\b", _unnested(line[arrow.end() :]))[0]
+        left = re.split(
+            r"=>|==|[(\[{,:]|\b(?:THEN|ELSE|IN)\b", _unnested(line[: arrow.start()].lstrip().removeprefix("\\/"))
+        )[-1]
+        if "/\\" in right or "\\/" in left:
+            return True
+    return False
+
+
+def _unnested(text: str) -> str:
+    """The text without what stands in brackets that open and close in it."""
+    while (shorter := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", " ", text)) != text:
+        text = shorter
+    return text
+
+
+@pytest.mark.parametrize("path", sorted(SPEC.rglob("*.tla")), ids=lambda path: path.stem)
+def test_no_model_has_an_implication_that_the_checkers_read_differently(path: Path) -> None:
+    assert [line for line in path.read_text().splitlines() if misread(line)] == []
+
+
+@pytest.mark.parametrize("line", ["A == x => y /\\ z", "A == x \\/ y => z", "  /\\ (f(x) => y /\\ z)"])
+def test_an_implication_that_is_misread_is_seen(line: str) -> None:
+    assert misread(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["A == x => (y /\\ z)", "  \\/ x => y \\/ z", "  /\\ x => y", "A == x \\/ (y => z)", "A == x /\\ (y => z) /\\ w"],
+)
+def test_an_implication_that_is_read_alike_is_not(line: str) -> None:
+    assert not misread(line)
 
 
 def test_what_the_checker_gets_wrong_is_right_behind_the_guards() -> None:
