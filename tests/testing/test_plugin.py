@@ -60,7 +60,12 @@ PROJECT = '[tool.sluicegate]\nmachines = ["shop:Order"]\nmodels = ["clocks:clock
 
 def run(pytester: pytest.Pytester, *words: str) -> pytest.RunResult:
     """A run of its own, outside this repository: there the installed entry point counts."""
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *words, timeout=90)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio", *words, timeout=90)
+
+
+def quick(pytester: pytest.Pytester, *words: str) -> pytest.RunResult:
+    """A run in this process, of what takes nothing along: nothing is tested and nothing is counted."""
+    return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio", *words)
 
 
 def project(pytester: pytest.Pytester, shop: str, late: int) -> None:
@@ -69,6 +74,7 @@ def project(pytester: pytest.Pytester, shop: str, late: int) -> None:
     (pytester.path / "Clock.tla").write_text(CLOCK.format(late=late))
 
 
+@pytest.mark.slow
 def test_each_property_is_an_item_and_what_they_explore_is_not_what_the_tests_take(pytester: pytest.Pytester) -> None:
     project(pytester, GOOD, late=2)
     done = run(pytester, "-v", "--sluicegate-coverage", "shop:Order", "--sluicegate-coverage-min", "1")
@@ -81,6 +87,7 @@ def test_each_property_is_an_item_and_what_they_explore_is_not_what_the_tests_ta
     assert done.ret == 1
 
 
+@pytest.mark.slow
 def test_a_property_that_fails_is_one_item_and_tells_a_run(pytester: pytest.Pytester) -> None:
     project(pytester, TWICE, late=1)
     done = run(pytester, "-v", "pyproject.toml")
@@ -103,7 +110,7 @@ def test_an_item_can_be_chosen_and_paths_leave_them_out(pytester: pytest.Pyteste
         (["test_other.py"], ["test_other.py::test_it"]),
         (["-k", "clock and Late"], ["pyproject.toml::clock::Late"]),
     ):
-        done = run(pytester, "--collect-only", "-q", *words)
+        done = quick(pytester, "--collect-only", "-q", *words)
         assert [line for line in done.outlines if "::" in line] == names
 
 
@@ -118,7 +125,7 @@ def test_an_item_can_be_chosen_and_paths_leave_them_out(pytester: pytest.Pyteste
 def test_what_is_named_wrongly_is_told(pytester: pytest.Pytester, text: str, said: str) -> None:
     pytester.makepyprojecttoml(f"[tool.sluicegate]\n{text}\n")
     pytester.makepyfile(shop=GOOD)
-    done = run(pytester)
+    done = quick(pytester)
     assert done.ret != 0
     assert said in done.stdout.str() + done.stderr.str()
 
@@ -148,6 +155,7 @@ def test_coverage_of_a_run_is_told_and_can_be_demanded(pytester: pytest.Pytester
     )
 
 
+@pytest.mark.slow
 def test_coverage_of_a_run_in_two_processes_is_one(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(shop=GOOD, test_shop=TESTS)
     done = run(pytester, "-n", "2", "--sluicegate-coverage", "shop:Order")
@@ -156,7 +164,7 @@ def test_coverage_of_a_run_in_two_processes_is_one(pytester: pytest.Pytester) ->
 
 
 def test_a_demand_without_a_machine_is_refused(pytester: pytest.Pytester) -> None:
-    done = run(pytester, "--sluicegate-coverage-min", "90")
+    done = quick(pytester, "--sluicegate-coverage-min", "90")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "name a machine by --sluicegate-coverage" in done.stderr.str()
 

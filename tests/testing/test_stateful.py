@@ -173,6 +173,7 @@ def test_an_object_that_cannot_be_driven_is_named(make: Callable[..., Any], said
 # --- depth
 
 
+@pytest.mark.slow
 def test_a_few_runs_are_in_every_state() -> None:
     met: set[tuple[str, str, str]] = set()
 
@@ -206,6 +207,7 @@ class Leaky:
         return outcome
 
 
+@pytest.mark.slow
 def test_a_fault_that_lies_deep_is_found() -> None:
     difference, events = faults(ObjectAdapter(Leaky), Session, runs=200, steps=40)
     assert "consumer is 'Consumer1' and should be None" in difference
