@@ -32,9 +32,15 @@ def without_comments(text: str) -> str:
 
 def imports(text: str) -> list[str]:
     """The modules of ours that a module extends or instantiates."""
+    instances = _INSTANCE.findall(without_comments(text))
+    return extended(text) + [name for name in instances if name not in STANDARD_MODULES]
+
+
+def extended(text: str) -> list[str]:
+    """The modules of ours that a module extends."""
     bare = without_comments(text)
-    extended = [name.strip() for names in EXTENDS.findall(bare) for name in names.split(",")]
-    return [name for name in extended + _INSTANCE.findall(bare) if name not in STANDARD_MODULES]
+    names = [name.strip() for names in EXTENDS.findall(bare) for name in names.split(",")]
+    return [name for name in names if name not in STANDARD_MODULES]
 
 
 def definitions(text: str) -> list[str]:

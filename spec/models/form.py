@@ -18,7 +18,7 @@ from typing import Literal
 from ...statemachines.machine import Machine
 from ...statemachines.machines import MACHINES
 from ..checkers.model import Config, Model
-from ..checkers.source import constants, definitions, without_comments
+from ..checkers.source import constants, definitions, extended, without_comments
 from ..emitter import files
 
 SPEC = Path(__file__).resolve().parent.parent
@@ -75,8 +75,16 @@ class SystemModel:
         self._check_names(model)
         return model
 
+    @staticmethod
+    def _extended(model: Model) -> list[str]:
+        """The root and all that it extends; what is only instantiated gets its constants there."""
+        names = [model.name]
+        for name in names:
+            names += [other for other in extended(model.modules[name]) if other not in names]
+        return names
+
     def _check_names(self, model: Model) -> None:
-        texts = [without_comments(text) for text in model.modules.values()]
+        texts = [without_comments(model.modules[name]) for name in self._extended(model)]
         open_ = [name for text in texts for name in constants(text) if name not in self.config.constants]
         if open_:
             given = f'Config(constants={{"{open_[0]}": ...}})'
