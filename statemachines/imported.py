@@ -71,9 +71,9 @@ def from_transitions(
     """A machine of an existing `transitions` configuration.
 
     States become UPPER_CASE (nested ones with the names of those around them), triggers CamelCase
-    events, `StepEvent` where `Step` would be a name of the language. A trigger without a transition in a state is refused there, or ignored where the
-    configuration says so; one whose conditions all fail is ignored, as the library does. The automatic
-    `to_<state>` triggers are left out.
+    events, `StepEvent` where `Step` would be a name of the language. A trigger without a transition in
+    a state is refused there, or ignored where the configuration says so; one whose conditions all fail
+    is ignored, as the library does. The automatic `to_<state>` triggers are left out.
 
     Args:
         config: a machine of the library, nested and drawing ones too, or the keywords of one

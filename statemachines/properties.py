@@ -33,7 +33,7 @@ class Claimed:
     kind: ir.Claim
     condition: ir.Node
     then: ir.Node | None = None
-    fair: tuple[type[Event], ...] = ()
+    fair: tuple[Any, ...] = ()
     name: str = ""
     where: str = field(default_factory=caller)
 
@@ -53,13 +53,14 @@ def reachable(condition: Bool) -> Claimed:
     return Claimed("reachable", _bool(condition), where=caller())
 
 
-def leads_to(condition: Bool, then: Bool, *, fair: tuple[type[Event], ...] = ()) -> Claimed:
+def leads_to(condition: Bool, then: Bool, *, fair: type[Event] | tuple[type[Event], ...] = ()) -> Claimed:
     """Wherever `condition` holds, `then` holds there or at some later moment.
 
     `fair` names the events that can be relied on: each of them comes in the end, if from some moment
     on it could always change something. No other event need ever come.
     """
-    return Claimed("leads_to", _bool(condition), _bool(then), tuple(fair), where=caller())
+    relied_on = (fair,) if isinstance(fair, (type, str)) else tuple(fair)
+    return Claimed("leads_to", _bool(condition), _bool(then), relied_on, where=caller())
 
 
 def _bool(condition: Any) -> ir.Node:
@@ -93,7 +94,10 @@ def lower_properties(
                 named = getattr(event, "__name__", repr(event))
                 report(place, f"{named} is no event of this machine with a row", f"name one of {known}", claimed.where)
     return tuple(
-        ir.Property(name, c.kind, c.condition, c.then, tuple(e.__name__ for e in c.fair), c.where) for name, c in found
+        ir.Property(
+            name, c.kind, c.condition, c.then, tuple(e.__name__ for e in c.fair if e in events.values()), c.where
+        )
+        for name, c in found
     )
 
 

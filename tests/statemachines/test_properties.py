@@ -176,6 +176,15 @@ def test_what_is_relied_on_is_an_event_with_a_row() -> None:
     assert (problem.what, problem.mend) == ("Push is no event of this machine with a row", "name one of Flip")
 
 
+def test_what_is_relied_on_is_an_event_and_not_its_name() -> None:
+    problem = only(lambda m: leads_to(m["ON"], m["OFF"], fair=("Flip",)))  # pyright: ignore[reportArgumentType]
+    assert problem.what == "'Flip' is no event of this machine with a row"
+
+
+def test_one_event_to_rely_on_needs_no_tuple() -> None:
+    assert leads_to(Turnstile.UNLOCKED, Turnstile.LOCKED, fair=Turnstile.Push).fair == (Turnstile.Push,)
+
+
 def test_and_between_states_says_how_to_write_it() -> None:
     with pytest.raises(TypeError, match="write a & b"):
         never(Turnstile.LOCKED and Turnstile.UNLOCKED)
