@@ -1,10 +1,12 @@
 """What `from_transitions` makes of configurations of the `transitions` library, and what checking them finds."""
 
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import transitions
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transitions.extensions import GraphMachine, HierarchicalMachine
 
 from sluicegate.statemachines import DeclarationError, Machine
@@ -161,9 +163,9 @@ def test_what_an_inner_state_decides_is_not_asked_further_out() -> None:
 @pytest.mark.parametrize("parts", [{"parallel": ["c", "d"]}, {"children": ["c", "d"], "initial": ["c", "d"]}])
 def test_parallel_states_are_refused_with_the_reason(parts: dict[str, Any]) -> None:
     config: dict[str, Any] = {"states": ["a", {"name": "b", **parts}], "initial": "a"}
-    for given in ({**config, "transitions": []}, HierarchicalMachine(**config)):
+    for form in ({**config, "transitions": []}, HierarchicalMachine(**config)):
         with pytest.raises(ValueError, match=r"b is parallel, in several states at once.*make a machine of each part"):
-            from_transitions(given)
+            from_transitions(form)
 
 
 def test_the_keywords_of_a_machine_that_draws_itself_are_taken() -> None:
@@ -287,3 +289,71 @@ def test_a_trigger_with_a_name_of_the_language_gets_another() -> None:
     machine = from_transitions(config)
     assert [e.name for e in machine.ir.events] == ["StepEvent", "ReplaceEvent"]
     assert machine.Live().step_event().kind == "go"
+
+
+FLAT = ["a", "b", "c"]
+DEEP = ["a", "b_x", "b_y_p", "b_y_q", "b", "b_y"]
+TREE = ["a", {"name": "b", "initial": "x", "children": ["x", {"name": "y", "initial": "p", "children": ["p", "q"]}]}]
+ASKED = ["ready", "tired"]
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> dict[str, Any]:
+    """A flat or nested configuration of three triggers, with conditions, of which some apply together."""
+    nested = draw(st.booleans())
+    names = st.sampled_from(DEEP if nested else FLAT)
+    asked = st.lists(st.sampled_from(ASKED), max_size=1)
+    transition = st.fixed_dictionaries(
+        {
+            "trigger": st.sampled_from(["go", "turn", "stop"]),
+            "source": names,
+            "dest": names | st.just("=") | st.none(),
+            "conditions": asked,
+            "unless": asked,
+        }
+    )
+    transitions_ = draw(st.lists(transition, min_size=1, max_size=10))
+    ignoring = draw(st.booleans())
+    return {
+        "states": TREE if nested else FLAT,
+        "initial": "a",
+        "transitions": transitions_,
+        "ignore_invalid_triggers": ignoring,
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    configurations(),
+    st.lists(st.tuples(st.sampled_from(["go", "turn", "stop"]), st.booleans(), st.booleans()), max_size=12),
+)
+def test_any_configuration_goes_as_the_library_goes(config: dict[str, Any], run: list[tuple[str, bool, bool]]) -> None:
+    class Model:
+        answers: ClassVar[dict[str, bool]] = {}
+        state = ""
+
+        def ready(self) -> bool:
+            return self.answers["ready"]
+
+        def tired(self) -> bool:
+            return self.answers["tired"]
+
+    nested = config["states"] is TREE
+    model: Any = Model()
+    (HierarchicalMachine if nested else transitions.Machine)(model=model, **config)
+    machine = from_transitions(config)
+    live = machine.Live()
+    for trigger, ready, tired in run:
+        event = next((e for e in machine.ir.events if e.name == trigger.capitalize()), None)
+        if event is None:
+            continue
+        model.answers = {"ready": ready, "tired": tired}
+        before = model.state
+        try:
+            taken = getattr(model, trigger)()
+        except transitions.MachineError:
+            taken = None
+        outcome = getattr(live, trigger)(**{f.name: model.answers[f.name] for f in event.fields})
+        assert live.state == model.state.upper(), (before, trigger, model.answers)
+        assert outcome.refused is (taken is None)
+        assert (outcome.kind in ("go", "stay")) is bool(taken)
