@@ -74,10 +74,11 @@ Init ==
 
 Lives(i) == alive[i[1]] = i[2]
 
-Furthest(was, state) ==
+\* What those are told who asked for the step, or ask for the session after it.
+Furthest(was, name, state) ==
   CASE state = "RETIRED" -> "retired"
-    [] state = "RETIRING" /\ was # "retired" -> "retiring"
-    [] state \in {"FINISHED", "TRAINING"} /\ was = "open" -> "finished"
+    [] name \in {"Retire", "Expire"} /\ state # "RETIRED" /\ was # "retired" -> "retiring"
+    [] name = "Finish" /\ was = "open" -> "finished"
     [] OTHER -> was
 
 \* The server after the session's step `name` gave t: the record, and what is put out.
@@ -86,7 +87,7 @@ After(name, t) ==
     !.now = t[1],
     !.disk = IF name \in Durable THEN t[1] ELSE @,
     !.names = IF t[1].binding > Len(@) THEN Append(@, t[1].incarnation[1]) ELSE @,
-    !.was = Furthest(@, t[1].state),
+    !.was = Furthest(@, name, t[1].state),
     !.again = @ \/ (name = "BeginTurn" /\ server.was # "open"),
     !.freed = @ \/ \E i \in 1..Len(t[2]) : t[2][i].out = "FreeTrace"]
 
@@ -275,6 +276,7 @@ S1 ==
   /\ server.now.binding > 0 =>
        /\ server.now.binding <= Len(server.names)
        /\ server.now.incarnation = <<server.names[server.now.binding]>>
+       /\ server.now.replica = <<server.names[server.now.binding][1]>>
 
 \* A retired or finished session never runs again.
 S2 == /\ ~server.again
@@ -283,8 +285,12 @@ S2 == /\ ~server.again
 \* No trace is freed while a consumer may read it.
 S3 == server.freed => Those("reads") = {}
 
-\* Retired: no lease is unsettled.
-S4 == server.was = "retired" => (Doing("admitted") = {} /\ Doing("runs") = {})
+\* Retired: no lease is unsettled, and none is known where no turn is active.
+S4 == /\ server.was = "retired" => (Doing("admitted") = {} /\ Doing("runs") = {})
+      /\ server.now.state \in {"NEW", "BOUND", "FINISHED", "TRAINING", "RETIRED"} => server.now.leases = {}
+
+\* The trace of a session that is retired is freed.
+Freed == server.now.state = "RETIRED" => server.freed
 
 \* A session is moved as its policy says: never; when its incarnation has ended; or at any time.
 Policy ==

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..checkers.model import Config
 from .form import Profile, SystemModel, members
 
-PROMISES = ("S1", "S2", "S3", "S4", "Policy")
+PROMISES = ("S1", "S2", "S3", "S4", "Freed", "Policy")
 _FAULTS = frozenset({"message", "unknown", "late", "client", "gate-crash", "router-crash", "consumer-crash"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from broken_tables import forgetting, like, over, told, unguarded
+from broken_tables import forgetting, like, over, silent, told, unguarded
 
 from sluicegate.spec.checkers import tlc
 from sluicegate.spec.checkers.model import Model
@@ -29,6 +29,7 @@ TABLES: dict[str, tuple[Ir, str, str]] = {
     "the end of any consumer ends the reading": (unguarded(SESSION, "ConsumerLost", "TRAINING"), "read-again", "S3"),
     "a session retires with its turn": (like(SESSION, "Retire", "TURN", "BOUND"), "evacuated", "S4"),
     "a lost session retires with its leases": (unguarded(SESSION, "Retire", "LOST"), "recovered", "S4"),
+    "a retired session keeps its trace": (silent(SESSION, "Release", "TRAINING", "FreeTrace"), "read-again", "Freed"),
     "a session moves whatever its policy": (unguarded(SESSION, "Rebind", "BOUND"), "policies", "Policy"),
     "a retiring session does not hear of ends": (like(SESSION, "EndTurn", "RETIRING", "RETIRED"), "retires", "L4"),
 }  # fmt: skip

@@ -61,6 +61,18 @@ def forgetting(ir: Ir, event: str, state: str, field: str) -> Ir:
     )  # fmt: skip
 
 
+def silent(ir: Ir, event: str, state: str, output: str) -> Ir:
+    """The event does not ask for an output."""
+
+    def quiet(branch: Branch) -> Branch:
+        return replace(branch, outputs=tuple(emit for emit in branch.outputs if emit.output != output))
+
+    return broken(
+        ir, event, state,
+        lambda cell: replace(cell, branches=tuple(map(quiet, cell.branches)), otherwise=quiet(cell.otherwise)),
+    )  # fmt: skip
+
+
 def over(system: SystemModel, ir: Ir) -> Model:
     """The system model over a changed machine."""
     made = system.model()
