@@ -21,18 +21,21 @@
      rest none is in flight, which is the same step.
    - The run dies with its memory, the trainer with its weights. What is lost
      goes on from any complete checkpoint, or from the beginning where there is
-     none. A failed trainer may work on until its process has ended.
+     none. Manifests, the register and the next number of a version outlive
+     both, and no restore takes them back. A failed trainer may work on until
+     its process has ended.
    - jobs, saves, what manifests hold, held and busy are what really happened.
      No table reads them; the properties compare them with what tables say.
 
    Left out:
-   - Seal and drain, and install to close, are each one step here, with one
-     rank and one lease; a version is recorded as published within the latter.
-     What lies between is WeightSync's. It lends devices as one here does.
+   - Seal to drain, and install to close, are each one step, the latter with
+     the record of what is published: between them a gate neither admits nor
+     lends, so nothing here could tell. One rank and one lease: the table asks
+     for all of them alike. What lies between is judged in WeightSync.
    - Commands to another incarnation of trainer or gate, which are refused, and
      repeats of a command, which are answered by operation id without a step.
-   - What a group is made of, and by which weights: sessions and labels.
-   - Ranks of the trainer: they step as one machine. *)
+   - What a group is made of, and by which weights: no rule here reads it.
+   - Ranks of the trainer: they step as one machine, and die together. *)
 EXTENDS Trainer, Gate, Naturals, Sequences, FiniteSets
 
 CONSTANTS
@@ -371,8 +374,8 @@ Spec == Init /\ [][Next]_vars
 \* The trainer does one thing at a time: training and publishing never overlap.
 T1 == Cardinality(trainer.jobs) <= 1
 
-\* Nothing is generated on a device that the trainer uses.
-T2 == (Colocated /\ Jobs({"Train"}) # {}) => \A r \in Replica : ~node[r].busy
+\* Nothing is generated on a device that is lent, or that the trainer trains on, whatever a gate says.
+T2 == \A r \in Replica : node[r].busy => (node[r].gate.lent = <<>> /\ ~(Colocated /\ Jobs({"Train"}) # {}))
 
 Elements(s) == {s[i] : i \in 1..Len(s)}
 
