@@ -22,6 +22,8 @@ from sluicegate.spec.models import MODELS
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
 
+ROOT = Path(__file__).resolve().parent.parent
+
 
 def found(model: Any, name: str = "small", **more: Any) -> Counterexample:
     return counterexample(model, tla_checker.check(model), name=name, **more)
@@ -250,6 +252,17 @@ def test_check_saves_and_replay_runs_a_counterexample_of_ones_own_machine(
     assert main(["replay", "found/Turnstile.json", "--pytest", "again.py"]) == 0
     assert "the real machines follow its one step" in capsys.readouterr().out
     assert (tmp_path / "again.py").read_text() == (tmp_path / "found" / "test_turnstile.py").read_text()
+
+
+def test_an_event_that_leaves_its_machine_as_it_was_is_told_and_replayed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["check", "examples.lock", "--model", "not-fenced", "--checker", "tla-checker", "--save", str(tmp_path)]
+    assert main(words) == 0
+    assert "5. Write(token=1?) [last]" in capsys.readouterr().out
+    assert main(["replay", str(tmp_path / "not-fenced.json")]) == 0
+    assert "the real machines follow all 5 steps" in capsys.readouterr().out
 
 
 def test_replay_ends_with_its_verdict(

@@ -140,15 +140,18 @@ def _events(
         if not named and (own := event_of_action(machine, action)) and not meant.events:
             named = [own]
         if before == after:
+            # It may have taken an event that left it as it was: one that changed what stands beside it, or one
+            # that no other machine here has.
             beside = len(path) > 2 and any(t[: len(path) - 1] == path[:-1] for t in touched)
-            if not (named and beside):
+            only = [p for p, (other, _) in now.items() if event_of_action(other, action)] == [path]
+            if not named or not (beside or (only and not meant.events)):
                 continue
         if meant.in_order and (found := steps_of(machine, path, before, after, named, pool)):
             yield from found
             continue
         names = named or [event.name for event in machine.ir.events]
         step = step_of(machine, path, actor_of(path, machine.__name__), before, after, names, pool)
-        if step is not None:
+        if step is not None and (before != after or step.follows):
             yield step
 
 

@@ -73,10 +73,18 @@ class _Chart:
             self.say(f"Note over {self.name(where)}: {_label(says)}")
         self.notes(step.changes)
         for message in _sent(before, step):
-            sender = str(message["from"]) if "from" in message else self.controller(message.get("term"))
             body = ", ".join(f"{k}={show(v)}" for k, v in sorted(message.items()) if k not in ("to", "ev", "from"))
-            label = f"{message['ev']}({body}) sent" if "ev" in message else f"{body} sent"
-            self.say(f"{self.name(sender)}-){self.name(str(message['to']))}: {_label(label)}")
+            label = _label(f"{message['ev']}({body}) sent" if "ev" in message else f"{body} sent")
+            to, sender = self.name(str(message["to"])), self.from_whom(message, step)
+            self.say(f"{self.name(sender)}-){to}: {label}" if sender else f"Note over {to}: {label}")
+
+    def from_whom(self, message: Function, step: Moment) -> str:
+        """Who has sent a message in a step; empty where the model does not say."""
+        if "from" in message:
+            return str(message["from"])
+        if self.controllers:
+            return self.controller(message.get("term"))
+        return self.called(step.events[0].path) if len(step.events) == 1 else ""
 
     def sender(self, event: MachineStep, own: str) -> str:
         form = actions.SENDERS.get(f"{event.machine}.{event.event}", "{actor}")
