@@ -92,7 +92,7 @@ class Awaited(Written):
         return Verdict("stay")
 
 
-def run(machine: type[Machine], adapter: Any, runs: int = 50, steps: int = 20) -> None:
+def run(machine: type[Machine], adapter: Any, runs: int = 30, steps: int = 20) -> None:
     driven = stateful(machine, adapter)
     phases = (Phase.generate, Phase.shrink)
     wanted = settings(
@@ -209,7 +209,7 @@ class Leaky:
 
 @pytest.mark.slow
 def test_a_fault_that_lies_deep_is_found() -> None:
-    difference, events = faults(ObjectAdapter(Leaky), Session, runs=200, steps=40)
+    difference, events = faults(ObjectAdapter(Leaky), Session, runs=100, steps=40)
     assert "consumer is 'Consumer1' and should be None" in difference
     names = [event.split("(")[0] for event in events]
     assert names == ["BeginTurn", "Bound", "EndTurn", "Finish", "Take", "ConsumerLost"]
