@@ -87,10 +87,13 @@ Discard(r, q) ==
   /\ call[r][q].stage = "unknown"
   /\ Call(r, q, [call[r][q] EXCEPT !.stage = "discarded", !.receipts = 1])
 
-\* Of any number at once: nobody can tell what became of them.
+\* The requests of a replica when nobody can tell any more what became of some of them.
+Doubted(r, some) == [q \in Place |-> IF q \in some THEN [call[r][q] EXCEPT !.stage = "unknown"] ELSE call[r][q]]
+
+Known(r) == {q \in Place : call[r][q].stage \in {"runs", "frozen"}}
+
 Doubt(r) ==
-  /\ \E some \in SUBSET {q \in Place : call[r][q].stage \in {"runs", "frozen"}} :
-       call' = [call EXCEPT ![r] = [q \in Place |-> IF q \in some THEN [@[q] EXCEPT !.stage = "unknown"] ELSE @[q]]]
+  /\ \E some \in SUBSET Known(r) : call' = [call EXCEPT ![r] = Doubted(r, some)]
   /\ UNCHANGED site
 
 Lose(r, q) == call[r][q].stage = "unknown" /\ Call(r, q, [call[r][q] EXCEPT !.stage = "lost"])
@@ -136,7 +139,7 @@ Open(r) ==
 \* Its weights are in doubt: what is there then, if it was loading, is nobody's concern any more.
 Die(r) ==
   /\ \E w \in Loadable(r) : site' = [site EXCEPT ![r].open = FALSE, ![r].dead = TRUE, ![r].weights = w]
-  /\ UNCHANGED call
+  /\ \E some \in SUBSET Known(r) : call' = [call EXCEPT ![r] = Doubted(r, some)]
 
 \* The process is gone, and with it what it ran; what had ended is accounted for.
 Replace(r) ==

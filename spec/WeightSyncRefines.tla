@@ -9,13 +9,15 @@ EXTENDS WeightSync
 
 VARIABLE story   \* story[r][s]: how the request before ended, and the spans of the one that is or was there
 
-all == <<node, ctl, msgs, wrong, story>>
+all == <<vars, story>>
 
 Stranger == [ended |-> "none", spans |-> <<>>]
 
-\* A request's story after its replica went from n to p.
+\* A request's story after its replica went from n to p; a process that ends loses what it had.
 Later(h, n, p, s) ==
-  CASE n.lease[s].does = "nothing" /\ p.lease[s].does # "nothing" ->
+  CASE p = Born /\ n # Born ->
+         IF n.lease[s].does = "nothing" THEN h ELSE [h EXCEPT !.ended = "lost"]
+    [] n.lease[s].does = "nothing" /\ p.lease[s].does # "nothing" ->
          [ended |-> "none", spans |-> p.lease[s].label]
     [] n.lease[s].does # "nothing" /\ p.lease[s].does = "nothing" ->
          [h EXCEPT !.ended = IF s \in n.gate.orphaned THEN "discarded" ELSE "answered"]

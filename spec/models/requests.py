@@ -62,6 +62,12 @@ def _ends(name: str, about: str, distinct: int, profile: Profile = "small", **at
     )
 
 
+def _refines(name: str, about: str, distinct: int, profile: Profile = "small", **at: Any) -> SystemModel:
+    config = Config(constants=bounds(**at), spec="Spec", properties=("Refines",))
+    faults = _faults(at.get("may", ()))
+    return SystemModel(name, about, "RequestPathRefines", config, distinct=distinct, profile=profile, faults=faults)
+
+
 def _key(name: str, about: str, invariant: str, **at: Any) -> SystemModel:
     config = Config(constants=bounds(**at), invariants=(invariant,))
     return SystemModel(name, about, "RequestPath", config, violates=invariant)
@@ -99,6 +105,10 @@ REQUESTS: tuple[SystemModel, ...] = (
     _ends(
         "path-ends", "every lease ends, and every request at the door is answered", 1328,
         hold=1, may=("late", "unknown"),
+    ),
+    _refines(
+        "path-refines", "a request that is kept: every step is one that a client may see", 840,
+        modes=_KEEP,
     ),
     _key(
         "late-at-install", "an aborted request is still on its way while its engine installs", "NeverLate",
@@ -150,6 +160,14 @@ REQUESTS: tuple[SystemModel, ...] = (
     _ends(
         "path-ends-life", "leases end though the process does", 2201, "full",
         versions=0, hold=1, lives=2, may=("crash", "unknown"),
+    ),
+    _refines(
+        "path-refines-kept", "the same, when it may arrive late, and clients leave", 0, "full",
+        modes=_KEEP, hold=1, may=("late", "unknown", "client"),
+    ),
+    _refines(
+        "path-refines-life", "the same, for 2 lives of the replica", 0, "full",
+        modes=("abort",), lives=2, hold=1, may=("crash", "unknown", "client", "late"),
     ),
     _path(
         "path-walks", "3 requests, 2 ranks, every mode and fault", 0, profile="simulate", behaviours=500, depth=150,
