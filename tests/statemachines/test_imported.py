@@ -312,20 +312,20 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
             "unless": asked,
         }
     )
-    transitions_ = draw(st.lists(transition, min_size=1, max_size=10))
+    transitions_ = draw(st.lists(transition, min_size=4, max_size=10))
     ignoring = draw(st.booleans())
     return {
         "states": TREE if nested else FLAT,
-        "initial": "a",
+        "initial": draw(st.sampled_from("ab")),
         "transitions": transitions_,
         "ignore_invalid_triggers": ignoring,
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     configurations(),
-    st.lists(st.tuples(st.sampled_from(["go", "turn", "stop"]), st.booleans(), st.booleans()), max_size=12),
+    st.lists(st.tuples(st.sampled_from(["go", "turn", "stop"]), st.booleans(), st.booleans()), min_size=4, max_size=12),
 )
 def test_any_configuration_goes_as_the_library_goes(config: dict[str, Any], run: list[tuple[str, bool, bool]]) -> None:
     class Model:
