@@ -64,14 +64,18 @@ TRAINING: tuple[SystemModel, ...] = (
     _key("poisoned-lent", "a gate is poisoned while the trainer trains on its device", "NeverPoisonedLent", _LENT_ONCE),
     _safe(
         "saved-more", "2 groups, 2 versions, a checkpoint, a trainer that dies and a run that dies",
-        _bounds(groups=2, versions=1, saves=1, crashes=1, terms=2), 230129, _RUN | _TERMS, profile="full", tlc_only=True,
+        _bounds(groups=2, versions=1, saves=1, crashes=1, terms=2), 230129, _RUN | _TERMS,
+        profile="full", tlc_only=True,
     ),
     _safe(
         "lent-more", "a device lent twice, a replica replaced, a trainer that dies and a run that dies",
         _bounds(replicas=1, colocated=True, epochs=2, lends=2, crashes=1, terms=2, replaced=1), 128704,
         _RUN | _TERMS | _DEVICE, profile="full", tlc_only=True,
     ),
-    _key("served-resumed", "weights of an earlier step are served under a newer number", "NeverServesResumed", _RESUMED, profile="full"),
+    _key(
+        "served-resumed", "weights of an earlier step are served under a newer number", "NeverServesResumed", _RESUMED,
+        profile="full",
+    ),
     SystemModel(
         "training-random", "2 colocated replicas, 4 groups, 5 versions, 3 checkpoints, 3 crashes, 3 terms", "Training",
         Config(
