@@ -252,6 +252,8 @@ def test_check_saves_and_replay_runs_a_counterexample_of_ones_own_machine(
     assert main(["replay", "found/Turnstile.json", "--pytest", "again.py"]) == 0
     assert "the real machines follow its one step" in capsys.readouterr().out
     assert (tmp_path / "again.py").read_text() == (tmp_path / "found" / "test_turnstile.py").read_text()
+    assert main([*words[:5], "turnstile_broken.py/found"]) == 2
+    assert "cannot write to turnstile_broken.py/found" in capsys.readouterr().err
 
 
 def test_an_event_that_leaves_its_machine_as_it_was_is_told_and_replayed_too(
