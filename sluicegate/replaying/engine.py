@@ -11,7 +11,7 @@ from ..runtime.weights import BucketSource, Manifest
 
 
 class ScriptedEngine:
-    """The engine of one replica. `told` is what it was asked to do, in order; `asked` are the questions open."""
+    """The engine of one replica. `told` is what it was asked to do, in order."""
 
     def __init__(self, ranks: Sequence[str]) -> None:
         self.ranks, self.caches = tuple(ranks), ()
