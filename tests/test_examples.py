@@ -35,6 +35,7 @@ def test_the_turnstile_holds(check: Check) -> None:
         assert f"  {verdict}: " in said
 
 
+@pytest.mark.slow
 def test_the_turnstile_that_is_broken_as_its_page_says_fails_as_its_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_workflow_has_each_fault_and_none_when_mended(check: Check) -> None:
     assert (status, "FAILED" in said) == (0, False)
 
 
+@pytest.mark.slow
 def test_two_phase_commit_is_atomic_and_blocks_when_its_coordinator_crashes(check: Check) -> None:
     status, said = check("examples.commit")
     assert status == 0
@@ -84,6 +86,7 @@ def test_two_phase_commit_is_atomic_and_blocks_when_its_coordinator_crashes(chec
     assert "nothing happens any more" in run
 
 
+@pytest.mark.slow
 def test_a_lock_overwrites_without_fencing_and_never_with_it(check: Check) -> None:
     status, said = check("examples.lock")
     assert status == 0
