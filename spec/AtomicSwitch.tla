@@ -102,7 +102,8 @@ Lose(r, q) == call[r][q].stage = "unknown" /\ Call(r, q, [call[r][q] EXCEPT !.st
 (* Replicas. *)
 
 Thawed(c, v) ==
-  IF c.stage = "frozen" THEN {[c EXCEPT !.stage = "runs", !.spans = spans] : spans \in Extended(c.spans, v)} \cup {c} ELSE {c}
+  {c} \cup
+  (IF c.stage = "frozen" THEN {[c EXCEPT !.stage = "runs", !.spans = spans] : spans \in Extended(c.spans, v)} ELSE {})
 
 \* Frozen requests continue, all at once or one after another, by the weights that are there.
 Continue(r, s) ==

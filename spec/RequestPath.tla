@@ -12,18 +12,20 @@
      send, at any time. WeightSync's controllers, and any number of them, send
      less, so what holds here holds behind them. Commands of another epoch or
      term are refused and change nothing; so events carry the gate's own term
-     and epoch, and a seal the next epoch: gate and engine only compare them.
+     and epoch, and a seal the next epoch. Gate and engine only compare them:
+     a seal, or a resume of an open gate, that skips numbers changes nothing
+     else.
    - Whatever goes to the engine is on its way for any time and is overtaken:
      an abort arrives before its request, a freeze after the continue that
      ends it. The engine remembers what it was told to abort, and which epoch
      it continued last. What it tells of one request is heard in order, and
-     late.
+     late; it waits where Lag things of a request are not yet heard.
    - Timers run out at any time, again and again.
    - Admission and its record are one step here, as are a lease's forward, its
      record and its sending: in between nobody has been told anything. The
-     record of the end, its receipt, and the gate's settling are steps of
-     their own, and the process may end between any two of them. Its next life
-     accounts for every lease of the old one before it serves.
+     record of the end is a step of its own, and so is its receipt, with which
+     the gate lets it go; the process may end between any two steps. Its next
+     life accounts for every lease of the old one before it serves.
    - What the devices really do is history that no table reads: the version
      that each rank holds, which ranks work, what each request does, which
      versions made tokens of it. wrong collects the names of properties that
@@ -32,8 +34,8 @@
    Left out: numbers of tokens (a version makes at most one token of a request
    here; the table only adds), prompts and sampling, renewals of the timer (it
    runs out at any time anyway), claims (a term changes nothing but who may
-   command), a request that is held with a pin (it is refused), the call of
-   another front that waits for nothing. *)
+   command), requests that are held with a pin (they are refused here, and are
+   asked again like any other when a gate reopens). *)
 EXTENDS Gate, Lease, Naturals, Sequences, FiniteSets
 
 CONSTANTS
@@ -212,8 +214,8 @@ Drain ==
 
 Install ==
   /\ Commanded /\ gate.state \in GateInstall_states
-  /\ \E w \in Judged(UNION {ByGate(GateInstall_step(gate, gate.term, gate.epoch, v, Digests(v))) : v \in 0..MaxVersion}) :
-       Becomes(w)
+  /\ \E w \in Judged(UNION {ByGate(GateInstall_step(gate, gate.term, gate.epoch, v, Digests(v))) :
+                             v \in 0..MaxVersion}) : Becomes(w)
 
 Reopen ==
   /\ Commanded /\ gate.state \in GateReopen_states
@@ -372,7 +374,8 @@ Ended(c) == [c EXCEPT !.disk = "closed", !.receipts = @ + c.owes, !.owes = 0]
 
 ByClosing(q) ==
   IF ~Open(call[q]) THEN {}
-  ELSE CASE call[q].lease.state = "SETTLED" -> {GateBy([Now EXCEPT !.call[q] = Ended(call[q])], GateSettle_step(gate, q))}
+  ELSE CASE call[q].lease.state = "SETTLED" ->
+              {GateBy([Now EXCEPT !.call[q] = Ended(call[q])], GateSettle_step(gate, q))}
          [] call[q].lease.state = "LOST" -> {[Now EXCEPT !.call[q] = Ended(call[q])]}
          [] OTHER -> {}
 
@@ -436,8 +439,8 @@ InTime(q) == "late" \in May \/ "forward" \notin call[q].way
 
 Aborts ==
   /\ \E q \in Request : "abort" \in call[q].way
-  /\ \E w \in Judged({[Now EXCEPT !.call[q] = Stopped(Arrives(call[q], "abort"))] : q \in {x \in Underway("abort") : InTime(x)}}) :
-       Becomes(w)
+  /\ \E w \in Judged({[Now EXCEPT !.call[q] = Stopped(Arrives(call[q], "abort"))] :
+                      q \in {x \in Underway("abort") : InTime(x)}}) : Becomes(w)
 
 \* An abort that is answered once it is done.
 ByReconciling(q) ==
@@ -452,14 +455,15 @@ Reconcile ==
 \* A message to the engine is lost.
 Lost ==
   /\ "message" \in May
-  /\ \E w \in Judged(UNION {{[Now EXCEPT !.call[q] = Arrives(call[q], m)] : m \in call[q].way \ {"reconcile"}} : q \in Request}) :
-       Becomes(w)
+  /\ \E w \in Judged(UNION {{[Now EXCEPT !.call[q] = Arrives(call[q], m)] : m \in call[q].way \ {"reconcile"}} :
+                            q \in Request}) : Becomes(w)
 
 Runs(q) == call[q].does = "runs" /\ Speaks(q)
 
 Token ==
   /\ \E q \in Request : Runs(q)
-  /\ \E w \in Judged({[Now EXCEPT !.call[q] = Tells([call[q] EXCEPT !.made = @ \cup {engine.version}], "token", engine.version)] :
+  /\ \E w \in Judged({[Now EXCEPT !.call[q] =
+                         Tells([call[q] EXCEPT !.made = @ \cup {engine.version}], "token", engine.version)] :
                       q \in {x \in Request : Runs(x) /\ engine.version \notin call[x].made}}) : Becomes(w)
 
 Finish ==
@@ -471,16 +475,18 @@ Finish ==
 Freezes(w, e) ==
   IF e <= engine.continued \/ e <= engine.frozen THEN w
   ELSE [w EXCEPT !.engine.frozen = e,
-                 !.call = [q \in Request |-> IF w.call[q].does \in {"runs", "frozen"}
-                                             THEN Tells([w.call[q] EXCEPT !.does = "frozen"], "frozen", e) ELSE w.call[q]]]
+                 !.call = [q \in Request |->
+                   IF w.call[q].does \in {"runs", "frozen"}
+                   THEN Tells([w.call[q] EXCEPT !.does = "frozen"], "frozen", e) ELSE w.call[q]]]
 
 \* It obeys a continue only if its epoch is not below that of the freeze.
 Thaws(w, e) ==
   IF e < engine.frozen THEN w
   ELSE Works([w EXCEPT !.engine.frozen = 0,
                        !.engine.continued = IF e > @ THEN e ELSE @,
-                       !.call = [q \in Request |-> IF w.call[q].does = "frozen"
-                                                   THEN Tells([w.call[q] EXCEPT !.does = "runs"], "thawed", e) ELSE w.call[q]]])
+                       !.call = [q \in Request |->
+                         IF w.call[q].does = "frozen"
+                         THEN Tells([w.call[q] EXCEPT !.does = "runs"], "thawed", e) ELSE w.call[q]]])
 
 Obeys(order) ==
   LET w == [Now EXCEPT !.engine.orders = @ \ {order}]
@@ -500,8 +506,8 @@ Rest ==
 
 Quiesced ==
   /\ engine.asked /\ Still
-  /\ \E w \in Judged(UNION {ByGate(GateQuiesced_step(gate, gate.epoch, k)) : k \in Rank \ (engine.busy \cup gate.quiet)}) :
-       Becomes(w)
+  /\ \E w \in Judged(UNION {ByGate(GateQuiesced_step(gate, gate.epoch, k)) :
+                             k \in Rank \ (engine.busy \cup gate.quiet)}) : Becomes(w)
 
 \* A rank answers an install with what it then holds.
 ByInstalled(k, v) ==
@@ -531,7 +537,8 @@ Fault ==
 
 \* Of what its deadline orphaned the shell loses track.
 Untracked(w) ==
-  [w EXCEPT !.call = [q \in Request |-> IF q \in w.gate.orphaned THEN LeaseOn(w.call[q], LeaseUnknown_step(w.call[q].lease)) ELSE w.call[q]]]
+  [w EXCEPT !.call = [q \in Request |->
+     IF q \in w.gate.orphaned THEN LeaseOn(w.call[q], LeaseUnknown_step(w.call[q].lease)) ELSE w.call[q]]]
 
 Deadline ==
   /\ "deadline" \in May /\ gate.state \in GateDeadline_states
@@ -549,7 +556,8 @@ StoreMended ==
 
 \* An open lease as the next life finds it on the disk, and what it makes of it.
 Found(c) ==
-  [c.lease EXCEPT !.state = CASE c.disk = "ended" -> "ENDED" [] c.disk = "forwarded" -> "FORWARDED" [] OTHER -> "ADMITTED"]
+  [c.lease EXCEPT !.state =
+     CASE c.disk = "ended" -> "ENDED" [] c.disk = "forwarded" -> "FORWARDED" [] OTHER -> "ADMITTED"]
 
 Gone(c) == [c EXCEPT !.way = {}, !.told = <<>>, !.does = "over", !.owes = 0]
 
@@ -585,7 +593,8 @@ Next ==
   \/ Seal \/ Escalate \/ Drain \/ Install \/ Reopen \/ Resume \/ Close \/ Lend \/ Returned \/ Poison
   \/ Arrive \/ ArrivePinned \/ Repeat \/ LetIn \/ HoldExpires \/ Leave
   \/ Forward \/ Doubt \/ GiveUp \/ Record \/ Conclude \/ Hear
-  \/ Takes \/ Aborts \/ Reconcile \/ Lost \/ Token \/ Finish \/ Obey \/ Rest \/ Quiesced \/ Installed \/ InstallFailed \/ Fault
+  \/ Takes \/ Aborts \/ Reconcile \/ Lost \/ Token \/ Finish \/ Obey
+  \/ Rest \/ Quiesced \/ Installed \/ InstallFailed \/ Fault
   \/ Deadline \/ StoreFails \/ StoreMended \/ Crash \/ Serve
 
 Spec == Init /\ [][Next]_vars
@@ -665,7 +674,8 @@ L2 == \A q \in Request : Open(call[q]) ~> ~Open(call[q])
 L3 == \A q \in Request : Waits(q) ~> ~Waits(q)
 
 (* States that must be reached: each is checked as if it could not be. *)
-NeverLate       == \A q \in Request : gate.state = "INSTALLING" => call[q].does # "barred" \/ "forward" \notin call[q].way
+NeverLate       == gate.state = "INSTALLING" =>
+                     \A q \in Request : call[q].does # "barred" \/ "forward" \notin call[q].way
 NeverCalledIn   == line # <<>> => gate.state # "REOPENED" \/ gate.version # <<1>>
 NeverContinues  == \A q \in Request : call[q].disk = "closed" => Cardinality(DOMAIN call[q].lease.spans) < 2
 NeverLosesTokens == \A q \in Request : call[q].disk = "closed" => call[q].lease.state # "LOST" \/ call[q].made = {}

@@ -162,11 +162,11 @@ REQUESTS: tuple[SystemModel, ...] = (
         versions=0, hold=1, lives=2, may=("crash", "unknown"),
     ),
     _refines(
-        "path-refines-kept", "the same, when it may arrive late, and clients leave", 0, "full",
+        "path-refines-kept", "the same, when it may arrive late, and clients leave", 7863, "full",
         modes=_KEEP, hold=1, may=("late", "unknown", "client"),
     ),
     _refines(
-        "path-refines-life", "the same, for 2 lives of the replica", 0, "full",
+        "path-refines-life", "the same, for 2 lives of the replica", 18689, "full",
         modes=("abort",), lives=2, hold=1, may=("crash", "unknown", "client", "late"),
     ),
     _path(

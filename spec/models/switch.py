@@ -55,15 +55,19 @@ SWITCH: tuple[SystemModel, ...] = (
         mode="keep", faults="deadline engine unknown", profile="small",
     ),
     _refines(
-        "refines-wait", "the same with 2 ranks, deadlines, crashes of the replica", 0,
+        "refines-wait", "the same with 2 ranks, deadlines, crashes of the replica", 2139,
         mode="wait", ranks=2, faults="deadline engine unknown gate-crash",
     ),
     _refines(
-        "refines-abort", "the same with 2 replicas, and a controller that takes over", 0,
-        mode="abort", replicas=2, terms=2, faults="deadline controller-crash",
+        "refines-abort", "the same with 2 replicas", 0,
+        mode="abort", replicas=2,
     ),
     _refines(
         "refines-keep", "the same with 2 requests that are kept", 0,
-        mode="keep", slots=2, epochs=2, faults="deadline unknown",
+        mode="keep", slots=2, faults="unknown",
+    ),
+    _refines(
+        "refines-takeover", "the same with a controller that takes over", 0,
+        mode="keep", terms=2, faults="deadline controller-crash",
     ),
 )  # fmt: skip
