@@ -30,6 +30,7 @@ from .emitter.properties import checked_as, within
 from .graph import alone, record
 
 BEYOND = "only runs that the scope cuts off break it"
+"""Why a leads-to is not proven that breaks, and does not break within what was seen."""
 
 
 def judge_properties(
@@ -50,16 +51,22 @@ def judge_properties(
         whole = alone(ir)
         whole = replace(whole, config=replace(whole.config, next="Changes"))
         runs.append(lambda: _by("TLC", tlc.check, whole, ir.properties, timeout))
+    witnesses = {claim.name: witness for claim, witness in judge(machine, found)}
     ours = {
-        claim.name: Judged(STEP, _in_one(claim, witness is not None), len(found.states))
-        for claim, witness in judge(machine, found)
+        claim.name: Judged(STEP, _in_one(claim, witnesses[claim.name] is not None), len(found.states))
+        for claim in ir.properties
+        if claim.name in witnesses
     }
     with ThreadPoolExecutor(2) as pool:
         said = [ours, *pool.map(lambda run: run(), runs)]
     claims = []
     for claim in ir.properties:
         judged = tuple(by[claim.name] for by in said if claim.name in by)
-        claims.append(Claim(claim.name, says(claim), judged, tuple(_story(machine, scope, found, claim, judged))))
+        witness = witnesses.get(claim.name)
+        story = _endless(machine, scope, found, claim, judged)
+        if witness is not None:
+            story = _shown(machine, found, claim, witness)
+        claims.append(Claim(claim.name, says(claim), judged, tuple(story)))
     return tuple(claims)
 
 
@@ -119,14 +126,17 @@ def _judged(checker: str, claim: Property, result: CheckResult) -> Judged:
 # -- counterexamples in words ----------------------------------------------------------------------
 
 
-def _story(machine: Any, scope: Scope, found: Exploration, claim: Property, judged: Sequence[Judged]) -> Iterator[str]:
+def _shown(machine: Any, found: Exploration, claim: Property, witness: Any) -> Iterator[str]:
+    """The run to a state that breaks a property, or is what it says can be reached."""
+    yield from told(machine, *found.path(witness))
+    yield f"here not ({show(claim.condition)})" if claim.kind == "always" else f"here {show(claim.condition)}"
+
+
+def _endless(
+    machine: Any, scope: Scope, found: Exploration, claim: Property, judged: Sequence[Judged]
+) -> Iterator[str]:
+    """The run by which a promise is never kept, as a checker found it."""
     if claim.kind != "leads_to":
-        witness = next(w for c, w in judge(machine, found) if c.name == claim.name)
-        if witness is not None:
-            born, events = found.path(witness)
-            yield from told(machine, born, events)
-            broken = f"not ({show(claim.condition)})" if claim.kind == "always" else show(claim.condition)
-            yield f"here {broken}"
         return
     failed = next((j for j in judged if j.trace), None)
     if failed is None:
