@@ -214,6 +214,12 @@ def test_m22_an_invariant_that_is_not_defined_is_an_error(checker: ModuleType) -
     assert "Absent" in result.detail
 
 
+def test_a_property_that_is_not_defined_is_an_error_also_beside_one_that_is() -> None:
+    result = tlc.check(counter(spec="Spec", properties=("Reaches", "Nowhere")))
+    assert result.verdict == "error"
+    assert "Nowhere" in result.detail
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("old", "new"),
