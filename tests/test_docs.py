@@ -55,11 +55,26 @@ def test_the_machine_of_the_readme_is_checked_when_it_is_pasted(tmp_path: Path) 
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Turnstile" in done.stdout
-    (tmp_path / "turnstile.py").write_text(code.replace("row(Push, locked, LOCKED))", ")"))
+    (tmp_path / "turnstile.py").write_text(code.replace("row(Push, locked, passes))", ")"))
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
     assert "event Push: has no row" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_readme_shows_what_its_machine_says_once_it_is_broken(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text()
+    (code,) = blocks(ROOT / "README.md", "python")
+    (tmp_path / "turnstile.py").write_text(code.replace("go(LOCKED)", "stay()"))
+    words = [sys.executable, "-m", "sluicegate", "check", "turnstile"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    (shown,) = re.findall(r"^```\n(  FAILED: .*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert timeless(shown) in timeless(done.stdout)
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"\b[\d.]+ s\b", "T", text)
 
 
 def test_the_broken_machine_of_the_check_page_is_told_as_the_page_shows(tmp_path: Path) -> None:
