@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types arrows drift check unit bench soak wheel setup clean
+.PHONY: demo test lint types arrows drift check unit mutants bench soak wheel setup clean
 .NOTPARALLEL:
 
 demo: setup
@@ -36,6 +36,9 @@ check: setup
 
 unit: setup
 	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile
+
+mutants: setup
+	$(BIN)/sluicegate check --mutants
 
 bench: setup
 	$(BIN)/python -m bench
