@@ -17,8 +17,7 @@
    as the logged ones allow.
 
    Where a real controller is less bound than the model's:
-   - It begins an operation while a gate is still left behind, with those
-     members that it believes to live.
+   - It begins an operation with those members that it believes to live.
    - It takes a number from the counter for each catching up.
    - It renews a window as often as it likes.
    - A process that finds its own device in doubt poisons its gate: for the

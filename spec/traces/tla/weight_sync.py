@@ -306,7 +306,7 @@ class WeightSyncLog:
 
 
 _FAULTS = frozenset(
-    {"deadline", "silence", "message", "engine", "unknown", "late", "client", "gate-crash", "stale-controller",
+    {"deadline", "silence", "message", "engine", "unknown", "client", "gate-crash", "stale-controller",
      "trainer-crash"}
 )  # fmt: skip
 _BROKEN = Raw("Broken")
