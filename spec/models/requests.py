@@ -158,7 +158,7 @@ REQUESTS: tuple[SystemModel, ...] = (
     ),
     _ends("path-ends-mute", "leases end though no engine answers", 1799, "full", hold=1, may=("mute", "unknown")),
     _ends(
-        "path-ends-life", "leases end though the process does", 2201, "full",
+        "path-ends-life", "leases end though the process does", 3426, "full",
         versions=0, hold=1, lives=2, may=("crash", "unknown"),
     ),
     _refines(

@@ -51,23 +51,23 @@ SWITCH: tuple[SystemModel, ...] = (
     _client("client", "what a client may assume: a request that may be frozen", 1, 1239, keeping=True),
     _client("client-whole", "the same: 2 requests, each made by one version", 2, 9099, keeping=False, profile="full"),
     _refines(
-        "refines", "WeightSync, a request that is kept: every step is one that a client may see", 552,
+        "refines", "WeightSync, a request that is kept: every step is one that a client may see", 525,
         mode="keep", faults="deadline engine unknown", profile="small",
     ),
     _refines(
-        "refines-wait", "the same with 2 ranks, deadlines, crashes of the replica", 2139,
+        "refines-wait", "the same with 2 ranks, deadlines, crashes of the replica", 2106,
         mode="wait", ranks=2, faults="deadline engine unknown gate-crash",
     ),
     _refines(
-        "refines-abort", "the same with 2 replicas", 0,
+        "refines-abort", "the same with 2 replicas", 949,
         mode="abort", replicas=2,
     ),
     _refines(
-        "refines-keep", "the same with 2 requests that are kept", 0,
+        "refines-keep", "the same with 2 requests that are kept", 1923,
         mode="keep", slots=2, faults="unknown",
     ),
     _refines(
-        "refines-takeover", "the same with a controller that takes over", 0,
+        "refines-takeover", "the same with a controller that takes over", 1174,
         mode="keep", terms=2, faults="deadline controller-crash",
     ),
 )  # fmt: skip
