@@ -64,7 +64,7 @@ OfBegin(t, op) ==
            [durable EXCEPT !.epoch = @ + 1, !.newest = IF op[1] > @ THEN op[1] ELSE @], s[2]) :
      s \in {SyncBegin_step(ctl[t].sync, durable.epoch + 1, op[1], Claimed(t), Mode, op[2])} \ {<<>>}}
 
-Beginning == {t \in Are({"IDLE"}) : ctl[t].settled /\ Claimed(t) # {}}
+Beginning == {t \in Are({"IDLE"}) : Claimed(t) # {}}
 
 Begin ==
   /\ durable.epoch < MaxEpoch
@@ -250,8 +250,8 @@ Again ==
   /\ \E t \in Lacking :
        Operates(Sending(t, [ctl[t] EXCEPT !.epoch = durable.epoch + 1], [durable EXCEPT !.epoch = @ + 1], <<>>))
 
-\* The versions that a gate holds.
-Reaches(g) == IF g.version = <<>> THEN {} ELSE {g.version[1]}
+\* The versions that a gate holds or installs.
+Reaches(g) == {u[1] : u \in {g.version, IF g.state = "INSTALLING" THEN g.target ELSE <<>>} \ {<<>>}}
 
 \* A gate is above what is published, and the bytes are durable: publish them.
 OfRaise(t) == UNION {{v \in Reaches(node[r].gate) : Above(t, <<v>>) /\ IsDurable(v)} : r \in Claimed(t)}

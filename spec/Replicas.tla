@@ -9,8 +9,9 @@
    - Deadlines pass at any time; any rank fails an install in any way.
    - held, busy and lease are what the devices really do. No table reads
      them; the properties compare them with what the tables say.
-   - Requests are coarse: admitted, they run at once; they end at any time, by
-     themselves, because a client left, or because the engine aborted them.
+   - Requests are coarse: admitted, they run at once, or reach the engine later
+     if that is meant; they end at any time, by themselves, because a client
+     left, or because the engine aborted them.
      Mode "abort" is therefore mode "wait". The way to the engine and the Lease
      table are in RequestPath.
    - A crash and the replacement are one step: before it the old process only
@@ -92,7 +93,12 @@ ByResume(r, mes) == LET t == GateResume_step(node[r].gate, mes.term, mes.epoch) 
 ByClose(r, mes) == LET t == GateClose_step(node[r].gate, mes.term, mes.epoch) IN ByStep(node[r], t)
 ByLend(r, mes) == LET t == GateLend_step(node[r].gate, mes.term, mes.epoch, mes.epoch) IN ByStep(node[r], t)
 ByReturned(r, mes) == LET t == GateReturned_step(node[r].gate, mes.term, mes.epoch, mes.version) IN ByStep(node[r], t)
-ByPoison(r, mes) == LET t == GatePoison_step(node[r].gate, mes.term) IN ByStep(node[r], t)
+\* Whether the weights of a gate are beyond saving: their bytes are nowhere else, or it has none.
+Hopeless(g) == g.version # <<>> /\ g.version[1] \in trainer.lost
+
+OfPoison(r, mes) ==
+  {<<a[1], a[2], IF Hopeless(node[r].gate) THEN a[3] ELSE a[3] \cup {"A2"}>> :
+     a \in {After(r, p, {}) : p \in ByStep(node[r], GatePoison_step(node[r].gate, mes.term))}}
 
 Seal ==
   /\ Sent("Seal") # {}
@@ -132,7 +138,7 @@ Returned ==
 Poison ==
   /\ "volatile" \in Scene
   /\ Sent("Poison") # {}
-  /\ \E a \in UNION {{After(x.to, p, {}) : p \in ByPoison(x.to, x)} : x \in Sent("Poison")} : Becomes(a)
+  /\ \E a \in UNION {OfPoison(x.to, x) : x \in Sent("Poison")} : Becomes(a)
 
 \* One that comes later only starts the timer anew; so one for each lend is enough.
 ByRenew(r) == LET t == GateRenew_step(node[r].gate, node[r].gate.term, node[r].gate.epoch, Window) IN ByStep(node[r], t)
@@ -156,12 +162,17 @@ ByDeadline(r) ==
      ELSE {[Shell([node[r] EXCEPT !.armed = <<>>], t[1], t[2]) EXCEPT
               !.expired = node[r].expired \/ Expires(node[r], t[1])]}
 
+\* A2 is broken by a deadline that poisons what every rank has proved.
+OfDeadline(r) ==
+  {<<a[1], a[2], IF node[r].gate.verified = Rank /\ node[r].gate.state = "INSTALLING" /\ a[1][r].gate.state = "POISONED"
+                 THEN a[3] \cup {"A2"} ELSE a[3]>> : a \in {After(r, p, {}) : p \in ByDeadline(r)}}
+
 Armed == {r \in Replica : node[r].armed # <<>>}
 
 Deadline ==
   /\ "deadline" \in Faults
   /\ Armed # {}
-  /\ \E a \in UNION {{After(r, p, {}) : p \in ByDeadline(r)} : r \in Armed} : Becomes(a)
+  /\ \E a \in UNION {OfDeadline(r) : r \in Armed} : Becomes(a)
 
 -----------------------------------------------------------------------------
 (* Requests. *)
@@ -172,7 +183,16 @@ Holding(what) == {r \in Replica : Places(r, what) # {}}
 
 ByAdmit(r, s) ==
   LET t == GateAdmit_step(node[r].gate, s, <<>>)
-  IN IF t = <<>> THEN {} ELSE {[node[r] EXCEPT !.gate = t[1], !.lease[s] = Runs(t[1].version), !.busy = Rank]}
+  IN IF t = <<>> THEN {}
+     ELSE IF "late" \in Faults THEN {[node[r] EXCEPT !.gate = t[1], !.lease[s] = [does |-> "sent", label |-> t[1].version]]}
+     ELSE {[node[r] EXCEPT !.gate = t[1], !.lease[s] = Runs(t[1].version), !.busy = Rank]}
+
+\* A request reaches the engine, unless it was settled before: its abort is remembered.
+Arrive ==
+  /\ "late" \in Faults
+  /\ Holding({"sent"}) # {}
+  /\ \E a \in UNION {{After(r, [node[r] EXCEPT !.lease[s].does = "runs", !.busy = Rank], {}) : s \in Places(r, {"sent"})} :
+                     r \in Replica} : Becomes(a)
 
 Admitting == {r \in Replica : node[r].gate.state \in GateAdmit_states /\ Places(r, {"nothing"}) # {}}
 
@@ -183,21 +203,22 @@ Admit ==
 
 \* The engine has ended the request, or says that it never ran; its record is stored. What ends behind a
 \* poisoned gate changes nothing any more, and is left out.
-Served == {r \in Replica : Live(r) /\ Places(r, {"runs", "frozen"}) # {}}
+Served == {r \in Replica : Live(r) /\ Places(r, {"sent", "runs", "frozen"}) # {}}
 
 BySettle(r, s) ==
   LET t == GateSettle_step(node[r].gate, s)
   IN {[p EXCEPT !.lease[s] = Free] : p \in IF t = <<>> THEN {node[r]} ELSE ByStep(node[r], t)}
 
+OfSettle(r) == UNION {{After(r, p, {}) : p \in BySettle(r, s)} : s \in Places(r, {"sent", "runs", "frozen"})}
+
 Settle ==
   /\ Served # {}
-  /\ \E a \in UNION {UNION {{After(r, p, {}) : p \in BySettle(r, s)} : s \in Places(r, {"runs", "frozen"})} : r \in Served} :
-       Becomes(a)
+  /\ \E a \in UNION {OfSettle(r) : r \in Served} : Becomes(a)
 
 \* Nobody knows what became of the request: it may well run on.
 ByOrphan(r, s) == LET t == GateOrphan_step(node[r].gate, s) IN ByStep(node[r], t)
 
-Doubted == {r \in Replica : Live(r) /\ Places(r, {"runs", "freezes", "frozen"}) # {}}
+Doubted == {r \in Replica : Live(r) /\ Places(r, {"sent", "runs", "freezes", "frozen"}) # {}}
 
 Orphan ==
   /\ "unknown" \in Faults
@@ -254,10 +275,11 @@ Thawed ==
 \* Replicas whose device works although no request runs any more: the last pass.
 Ending == {r \in Replica : Live(r) /\ node[r].busy # {} /\ Places(r, {"runs"}) = {}}
 
+OfRest(r) == {After(r, [node[r] EXCEPT !.busy = @ \ {k}], {}) : k \in node[r].busy}
+
 Rest ==
   /\ Ending # {}
-  /\ \E a \in UNION {{After(r, [node[r] EXCEPT !.busy = @ \ {k}], {}) : k \in node[r].busy} : r \in Ending} :
-       Becomes(a)
+  /\ \E a \in UNION {OfRest(r) : r \in Ending} : Becomes(a)
 
 \* An idle rank says so, if it was asked.
 ByQuiesced(r, k) == LET t == GateQuiesced_step(node[r].gate, node[r].gate.epoch, k) IN ByStep(node[r], t)
@@ -308,7 +330,7 @@ TrainingEnds ==
   /\ Trains([trainer EXCEPT !.uses = {}])
 
 \* Versions that were made, and whose bytes it alone has.
-Unstored == trainer.volatile \cap 1..durable.newest
+Unstored == trainer.volatile \cap (1..durable.newest)
 
 \* Its process ends: it uses no device any more, and bytes that it alone had are lost.
 TrainerCrash ==

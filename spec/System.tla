@@ -125,6 +125,7 @@ Past(name) ==
 
 MayAct(mes, g) ==
   /\ mes.term >= g.term
+  /\ g.state # "POISONED"
   /\ mes.epoch >= g.epoch \/ mes.ev = "Poison"
   /\ mes.epoch = g.epoch => g.state \notin Past(mes.ev)
 
