@@ -22,12 +22,9 @@ TABLES: dict[str, tuple[Ir, str, str]] = {
     "the trainer publishes while it trains": (like(TRAINER, "Publish", "TRAINING", "IDLE"), "versions", "T1"),
     "the trainer trains while it publishes": (like(TRAINER, "Train", "PUBLISHING", "IDLE"), "versions", "Versions"),
     "the trainer loads while it trains": (like(TRAINER, "Load", "TRAINING", "IDLE"), "run-dies", "T1"),
-    "the trainer loads while it saves": (like(TRAINER, "Load", "SAVING", "IDLE"), "run-dies", "T1"),
     "the trainer takes a step from an earlier term": (unfenced(TRAINER, "Train"), "run-dies", "T3"),
     "a gate lends what is not drained": (unguarded(GATE, "Lend", "DRAINING"), "lent", "T2"),
-    "a gate resumes on what it has lent": (unguarded(GATE, "Resume", "DRAINING"), "lent", "T2"),
     "a lent gate reopens at its deadline": (unguarded(GATE, "Deadline", "DRAINING"), "lent", "T2"),
-    "a gate installs on what it has lent": (unguarded(GATE, "Install", "DRAINING"), "lent", "T2"),
 }  # fmt: skip
 
 # What the run or the trainer's process does otherwise: in the model's own text.
