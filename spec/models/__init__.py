@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..checkers.model import Config
 from .form import FAULTS, PROFILES, SPEC, ModelError, Profile, SystemModel
-from .gate_steps import GATE_STEPS
 from .requests import REQUESTS
 from .sessions import SESSIONS
+from .steps import STEPS
 from .switch import SWITCH
 from .training import TRAINING
 from .weight_sync import SAFETY, WEIGHT_SYNC
 
-MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH, *GATE_STEPS, *REQUESTS, *SESSIONS, *TRAINING)
+MODELS: tuple[SystemModel, ...] = (*WEIGHT_SYNC, *SWITCH, *STEPS, *REQUESTS, *SESSIONS, *TRAINING)
 
 __all__ = ["FAULTS", "MODELS", "PROFILES", "SAFETY", "SPEC", "Config", "ModelError", "Profile", "SystemModel"]

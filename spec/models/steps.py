@@ -1,0 +1,36 @@
+"""`GateSteps.tla` and `SyncSteps.tla` at their bounds: small ones that differ in what there is two of.
+
+TLC alone judges them: tla-checker finds the same states, and takes several times as long.
+"""
+
+from __future__ import annotations
+
+from ..checkers.model import Config
+from .form import SystemModel, members
+
+
+def _steps(name: str, about: str, module: str, constants: dict[str, str], distinct: int) -> SystemModel:
+    config = Config(constants=constants, invariants=("EveryStep",))
+    return SystemModel(name, about, module, config, distinct=distinct, tlc_only=True)
+
+
+def _gate(ranks: int = 1, leases: int = 1, terms: int = 1, timers: int = 0) -> dict[str, str]:
+    return {
+        "Rank": members("k", ranks),
+        "Lease": members("l", leases),
+        "MaxTerm": str(terms),
+        "MaxEpoch": "1",
+        "MaxVersion": "1",
+        "MaxWindow": str(timers),
+        "MaxTimer": str(timers),
+    }
+
+
+_SYNC = {"Replica": members("r", 2), "Minimums": "{1, 2}", "MaxEpoch": "1", "MaxVersion": "1"}
+
+STEPS: tuple[SystemModel, ...] = (
+    _steps("steps-leases", "each step of a gate with 2 requests", "GateSteps", _gate(leases=2, terms=0), 1428),
+    _steps("steps-timers", "each step of a gate with timers and windows", "GateSteps", _gate(terms=0, timers=1), 2229),
+    _steps("steps-ranks", "each step of a gate of 2 ranks under 2 terms", "GateSteps", _gate(ranks=2), 3012),
+    _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 1420),
+)
