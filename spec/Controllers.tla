@@ -212,7 +212,7 @@ Drivable(t, g) ==
   /\ g.term = t /\ g.state # "POISONED"
   /\ ctl[t].sync.published # <<>>
   /\ Above(t, g.version) => g.version[1] \in trainer.lost
-  /\ g.state = "INSTALLING" => ~Above(t, g.target)
+  /\ g.state = "INSTALLING" => ~Above(t, g.target) \/ Above(t, g.version)
 
 Driven(t) ==
   CASE ctl[t].sync.state = "IDLE" /\ ~ctl[t].settled -> Replica \ trainer.uses

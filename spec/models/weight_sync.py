@@ -85,13 +85,13 @@ _ENGINE = "deadline silence engine unknown"
 _EVERY = f"{_ENGINE} late gate-crash trainer-crash stale-controller"
 _ONE = bounds(faults=_ENGINE)
 _KEEP = bounds(ranks=2, slots=1, mode="keep", faults="unknown")
-_PATIENT = bounds(replicas=2, epochs=2, faults="deadline")
+_RISEN = bounds(terms=2, faults="gate-crash controller-crash")
 _CRASH = bounds(terms=2, faults="controller-crash")
 _STALE = bounds(terms=2, faults="stale-controller")
 _NEWBORN = bounds(scene="newborn")
 _LEND = bounds(faults="trainer-crash", scene="lend")
 _REPLACED = bounds(epochs=2, faults="gate-crash")
-_VOLATILE = bounds(terms=2, faults="deadline trainer-crash controller-crash", scene="volatile")
+_VOLATILE = bounds(terms=2, faults="trainer-crash controller-crash", scene="volatile")
 
 WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
@@ -116,7 +116,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "volatile", "1 replica, bytes that are not durable, controllers and the trainer crash",
-        4165, epochs=2, terms=2, scene="volatile", faults="deadline trainer-crash stale-controller",
+        4175, epochs=2, terms=2, scene="volatile", faults="deadline trainer-crash stale-controller",
     ),
     _holds(
         "newborn", "2 replicas that start without weights, and a cohort that needs both",
@@ -198,7 +198,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE),
     _key("expired", "a gate's own deadline reopens it", "NeverExpires", _ONE),
     _key("suspended", "a lease is suspended", "NeverSuspends", _KEEP),
-    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _PATIENT),
+    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _RISEN),
     _key("taken-over", "another controller takes a gate over while it installs", "NeverTakenOver", _CRASH),
     _key("raised", "a controller that took over publishes what it found", "NeverRaises", _CRASH),
     _key("overruled", "an older controller is refused", "NeverRefused", _STALE),
