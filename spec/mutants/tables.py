@@ -128,7 +128,11 @@ SCOPES: dict[str, tuple[Scope, ...]] = {
         Scope(nats=(("window", 1), ("timer", 1)), ids=(("LeaseId", 1), ("Rank", 1), ("Digest", 1))),
         Scope(nats=(("window", 0), ("timer", 0), ("term", 0)), ids=(("LeaseId", 2), ("Rank", 2), ("Digest", 2))),
     ),
-    "Sync": (Scope(nats=(("term", 0), ("minimum", 1)), ids=(("ReplicaId", 3),)),),
+    "Sync": (
+        Scope(nats=(("term", 0), ("minimum", 2)), ids=(("ReplicaId", 2),)),
+        Scope(nats=(("term", 0), ("minimum", 1)), ids=(("ReplicaId", 3),)),
+    ),
+    "Session": (Scope(nats=(("binding", 2),), ids=(("ReplicaId", 2), ("Incarnation", 2))),),
 }
 """Scopes beside the declared one in which a mutant must be equal to be called equal."""
 
