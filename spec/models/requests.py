@@ -153,7 +153,7 @@ REQUESTS: tuple[SystemModel, ...] = (
         modes=_KEEP, lives=2, may=("crash", "client", "late"),
     ),
     _ends(
-        "path-ends-kept", "leases that are kept end too, though clients leave", 0, "full",
+        "path-ends-kept", "leases that are kept end too, though clients leave", 7863, "full",
         modes=_KEEP, hold=1, may=("late", "client", "unknown"),
     ),
     _ends("path-ends-mute", "leases end though no engine answers", 1799, "full", hold=1, may=("mute", "unknown")),
@@ -170,7 +170,7 @@ REQUESTS: tuple[SystemModel, ...] = (
         modes=("abort",), lives=2, hold=1, may=("crash", "unknown", "client", "late"),
     ),
     _path(
-        "path-walks", "3 requests, 2 ranks, every mode and fault", 0, profile="simulate", behaviours=500, depth=150,
+        "path-walks", "3 requests, 2 ranks, every mode and fault", 0, profile="simulate", behaviours=3000, depth=150,
         requests=3, ranks=2, modes=("wait", "abort", "keep"), epochs=3, versions=3, lives=2, hold=2, lag=2, may=_ALL,
     ),
 )  # fmt: skip
