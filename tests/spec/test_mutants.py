@@ -14,8 +14,9 @@ from dataclasses import replace
 import pytest
 
 from sluicegate.cli import main
+from sluicegate.spec.checkers import tlc
 from sluicegate.spec.emitter import emit, files
-from sluicegate.spec.models import SPEC
+from sluicegate.spec.models import MODELS, SPEC
 from sluicegate.spec.mutants import report
 from sluicegate.spec.mutants.judging import Bench, Verdict
 from sluicegate.spec.mutants.ledger import Ledger
@@ -25,6 +26,7 @@ from sluicegate.spec.mutants.tables import Reached, TableMutant, mutants
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.machines import MACHINES
 from sluicegate.statemachines.session import Session
+from sluicegate.statemachines.sync import Sync
 
 OF_GATE = {m.name: m for m in mutants(Gate.ir)}
 
@@ -102,6 +104,22 @@ def test_a_broken_rule_of_the_gate_is_caught_by_a_model_of_the_whole(name, tmp_p
     assert verdict.fate == "caught", verdict
     assert verdict.by
     assert verdict.steps > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("machine", "name", "system"),
+    [
+        (Gate, "Gate.Renew.renews: without window := window", "steps-timers"),
+        (Sync, "Sync.Closed.closes_old_2: without output Report", "steps-sync"),
+    ],
+    ids=["gate", "sync"],
+)
+def test_what_no_run_shows_is_held_to_the_contract_step_by_step(machine, name, system):
+    mutant = next(m for m in mutants(machine.ir) if m.name == name)
+    base = next(m for m in MODELS if m.name == system).model()
+    result = tlc.check(replace(base, modules={**base.modules, machine.__name__: emit(mutant.ir)}))
+    assert (result.verdict, result.violated) == ("violated", "EveryStep"), result
 
 
 @pytest.mark.parametrize("name", BROKEN)
