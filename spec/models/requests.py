@@ -149,7 +149,7 @@ REQUESTS: tuple[SystemModel, ...] = (
         modes=_KEEP, may=("lend", "deadline", "poison"),
     ),
     _path(
-        "path-next-life", "the process ends while requests are kept", 17757, profile="full",
+        "path-next-life", "the process ends while requests are kept", 17757, profile="full", tlc_only=True,
         modes=_KEEP, lives=2, may=("crash", "client", "late"),
     ),
     _ends(
