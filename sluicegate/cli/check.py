@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,21 +168,16 @@ def _rebound(system: SystemModel, bounds: dict[str, int]) -> SystemModel:
 
 
 def _judge(todo: list[Job], args: argparse.Namespace) -> int:
-    from ..spec.checkers.ending import together
+    from ..spec.checkers.ending import side_by_side
 
     began = time.monotonic()
     bad = 0
     print(f"{'model':14} {'distinct':>9} {'seconds':>8}  {'tla-checker':28} {'TLC':28} properties", flush=True)
-    # Two rows at a time: in one alone, the faster checker waits for the slower one.
-    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool, together():
-        rows = [pool.submit(judge) for _, judge in todo]
-        try:
-            for number, ((name, _), row) in enumerate(zip(todo, rows, strict=True), start=1):
-                _progress(f"{name} ({number} of {len(todo)}) ...")
-                bad += not _told(row.result(), args)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    # Two at a time: in one alone, the faster checker waits for the slower one.
+    with closing(side_by_side([judge for _, judge in todo], min(2, os.cpu_count() or 1))) as rows:
+        for number, (name, _) in enumerate(todo, start=1):
+            _progress(f"{name} ({number} of {len(todo)}) ...")
+            bad += not _told(next(rows), args)
     if args.profile == "full" and not (args.names or args.model):
         from ..spec.models import MODELS
         from ..spec.models.pairs import table

@@ -111,12 +111,16 @@ class Java:
         """Start it; `said` then gives its messages and at last its exit status, or why it did not start."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End it, if it is not at its end, and wait until it is gone."""
+    def kill(self) -> None:
+        """End it, if it is not at its end."""
         with self._lock:
             self._stopping = True
             if self._process:
                 self._process.kill()
+
+    def stop(self) -> None:
+        """End it, if it is not at its end, and wait until it is gone."""
+        self.kill()
         if self._thread.ident is not None:
             self._thread.join()
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from . import tla_values
 from .dot import TLA_CHECKER, read_graph
+from .ending import endable
 from .flatten import FlattenError, flatten
 from .model import DEADLOCK, CheckerMissing, CheckResult, Graph, Model, Step, Verdict
 
@@ -175,14 +176,15 @@ class _Session:
                 outcome.append(error)
 
         worker = threading.Thread(target=work, name=f"tla-checker {function}")
-        worker.start()
-        try:
-            worker.join(max(0.0, self.deadline - time.monotonic()))
-        finally:
-            late = worker.is_alive()
-            if late:
-                self.engine.increment_epoch()
-            worker.join()
+        with endable(self.engine.increment_epoch):
+            worker.start()
+            try:
+                worker.join(max(0.0, self.deadline - time.monotonic()))
+            finally:
+                late = worker.is_alive()
+                if late:
+                    self.engine.increment_epoch()
+                worker.join()
         answer = outcome[0]
         if late and isinstance(answer, wasmtime.Trap):
             raise Interrupted

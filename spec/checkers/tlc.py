@@ -25,6 +25,7 @@ from pathlib import Path
 
 from . import tla_values
 from .dot import TLC, read_graph, variables
+from .ending import endable
 from .java import Java, Message, archive, parts
 from .model import DEADLOCK, CheckResult, Graph, Model, Step, Verdict
 
@@ -162,24 +163,25 @@ def _run(
     messages: list[Message] = []
     status, late = 0, ""
     try:
-        java_run.start()
-        while not late:
-            left = started + timeout - time.monotonic()
-            try:
-                item = java_run.said.get(timeout=max(min(left, 0.5) if stop else left, 0.0))
-            except queue.Empty:
-                late = _why(stop, timeout, left)
-                continue
-            if isinstance(item, int):
-                status = item
-                break
-            if isinstance(item, OSError):
-                raise item
-            messages.append(item)
-            if heard and item.code == 0:
-                heard(item.text)
-            if progress and item.code == _PROGRESS and (count := _distinct([item])):
-                progress(count, time.monotonic() - started)
+        with endable(java_run.kill):
+            java_run.start()
+            while not late:
+                left = started + timeout - time.monotonic()
+                try:
+                    item = java_run.said.get(timeout=max(min(left, 0.5) if stop else left, 0.0))
+                except queue.Empty:
+                    late = _why(stop, timeout, left)
+                    continue
+                if isinstance(item, int):
+                    status = item
+                    break
+                if isinstance(item, OSError):
+                    raise item
+                messages.append(item)
+                if heard and item.code == 0:
+                    heard(item.text)
+                if progress and item.code == _PROGRESS and (count := _distinct([item])):
+                    progress(count, time.monotonic() - started)
     finally:
         java_run.stop()
     if not late and any(_MEMORY.search(m.text) for m in messages):
