@@ -96,15 +96,19 @@ _VOLATILE = bounds(terms=2, faults="trainer-crash controller-crash", scene="vola
 WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "swap", "2 replicas, an operation, members dropped at any time",
-        11168, replicas=2, faults="deadline silence",
+        5202, replicas=2, faults="silence",
+    ),
+    _holds(
+        "expiry", "2 replicas, an operation, deadlines pass at any time",
+        2229, replicas=2, faults="deadline",
     ),
     _holds(
         "keep", "1 replica of 2 ranks, a lease that is kept, two operations",
         2251, also=("Pruned",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
     ),
     _holds(
-        "takeover", "2 replicas, a controller crashes at any step of an operation, another takes over",
-        4817, replicas=2, terms=2, faults="controller-crash",
+        "stale", "2 replicas without requests, a takeover at any step, the older controller goes on",
+        8481, replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "lend", "1 replica whose device is lent, silence and crashes",
@@ -171,7 +175,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "newborn-full", "2 replicas that start without weights, are replaced, and a takeover",
-        0, profile="full", replicas=2, terms=2, epochs=2, scene="newborn", faults="gate-crash controller-crash",
+        16404, profile="full", replicas=2, terms=2, epochs=2, scene="newborn", faults="gate-crash controller-crash",
     ),
     _ends(
         "recovers", "whenever a controller crashes, the next one brings every gate home",
@@ -179,7 +183,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _ends(
         "live-full", "2 replicas: every seal of a gate with weights ends reopened or poisoned",
-        0, "FairSpec", ("L1",), profile="full", replicas=2, faults="deadline engine unknown",
+        6120, "FairSpec", ("L1",), profile="full", replicas=2, faults="deadline engine unknown",
     ),
     _holds(
         "anything", "3 replicas of 2 ranks, 2 leases each, four operations, three controllers, every fault",
