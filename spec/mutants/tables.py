@@ -105,7 +105,9 @@ def _without_output(rule: str, number: int) -> Change:
 
 
 def _without_fence(fence: Branch) -> Change:
-    return lambda cell: replace(cell, fences=tuple(f for f in cell.fences if f != fence))
+    # The same fence has another target in each cell: the state that it stays in.
+    same = fence.rule, fence.guard
+    return lambda cell: replace(cell, fences=tuple(f for f in cell.fences if (f.rule, f.guard) != same))
 
 
 def _weaker(rule: str, guard: Node, weaker: Node) -> Change:

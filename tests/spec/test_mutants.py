@@ -65,6 +65,12 @@ def test_a_mutant_differs_from_its_table_in_one_event(machine):
         assert changed == {mutant.event}, mutant.name
 
 
+def test_a_fence_is_dropped_in_every_state():
+    mutant = OF_GATE["Gate.Install: without fence control_stale_term, term < term"]
+    assert all(len(c.fences) == 4 for c in Gate.ir.cells if c.event == "Install")
+    assert all(len(c.fences) == 3 for c in mutant.ir.cells if c.event == "Install")
+
+
 def test_notes_are_never_compared_and_are_not_dropped(small):
     assert not [m.name for machine in small for m in mutants(machine.ir) if "without why" in m.name]
 
