@@ -83,6 +83,7 @@ def _key(name: str, about: str, invariant: str, constants: dict[str, str]) -> Sy
 
 _ENGINE = "deadline silence engine unknown"
 _EVERY = f"{_ENGINE} late gate-crash trainer-crash stale-controller"
+_CALM = bounds()
 _ONE = bounds(faults=_ENGINE)
 _KEEP = bounds(ranks=2, slots=1, mode="keep", faults="unknown")
 _RISEN = bounds(terms=2, faults="gate-crash controller-crash")
@@ -144,7 +145,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "takeover-full", "2 replicas, 2 leases each, an operation and a takeover",
-        0, profile="full", replicas=2, slots=2, epochs=2, terms=2, faults="deadline controller-crash",
+        25212, profile="full", replicas=2, slots=2, epochs=2, terms=2, faults="deadline controller-crash",
     ),
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
@@ -196,7 +197,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         versions=3, terms=3, minimum=2, scene="newborn volatile", faults=_EVERY,
     ),
     _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _ONE),
-    _key("published", "a version is published", "NeverPublishes", _ONE),
+    _key("published", "a version is published", "NeverPublishes", _CALM),
     _key("poisoned", "a gate is poisoned", "NeverPoisoned", _ONE),
     _key("rolled-back", "an operation rolls back", "NeverRollsBack", _ONE),
     _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE),
