@@ -30,7 +30,9 @@ _SYNC = {"Replica": members("r", 2), "Minimums": "{1, 2}", "MaxEpoch": "1", "Max
 
 STEPS: tuple[SystemModel, ...] = (
     _steps("steps-leases", "each step of a gate with 2 requests", "GateSteps", _gate(leases=2, terms=0), 1428),
-    _steps("steps-timers", "each step of a gate with timers and windows", "GateSteps", _gate(terms=0, timers=1), 2229),
+    _steps(
+        "steps-timers", "each step of a gate with timers and windows under 2 terms", "GateSteps", _gate(timers=1), 4458
+    ),
     _steps("steps-ranks", "each step of a gate of 2 ranks under 2 terms", "GateSteps", _gate(ranks=2), 3012),
     _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 1420),
 )
