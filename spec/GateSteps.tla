@@ -317,4 +317,31 @@ Spec == Init /\ [][Next]_vars
 
 \* Nothing changes but what the event is about, and with it comes what the contract wants.
 EveryStep == wrong = {}
+
+\* What must be taken is taken: a gate that only refused would break nothing else here.
+Obeys ==
+  /\ \A n \in Terms : n > m.term => GateClaim_acts(m, n)
+  /\ m.state \in {"OPEN", "REOPENED"} =>
+       /\ \A l \in Lease \ (Held(m) \cup m.orphaned) : GateAdmit_acts(m, l, <<>>)
+       /\ \A l \in Lease : \A e \in 0..m.epoch : GateFrozen_acts(m, l, e)
+  /\ \A l \in Held(m) \cup m.orphaned : GateSettle_acts(m, l)
+  /\ \A l \in m.suspended : GateOrphan_acts(m, l)
+  /\ m.state # "POISONED" => \A l \in m.orphaned : GateGiveUp_acts(m, l)
+  /\ m.state \in {"SEALED", "DRAINING", "INSTALLING"} =>
+       \A l \in Lease : \A e \in Epochs : e < m.epoch => GateFrozen_acts(m, l, e)
+  /\ m.state = "DRAINING" /\ m.mode = "keep" => \A l \in m.active : GateFrozen_acts(m, l, m.epoch)
+  /\ m.state = "OPEN" => \A e \in Epochs : e > m.epoch => GateResume_acts(m, m.term, e)
+  /\ m.state \in {"OPEN", "SEALED"} => \A e \in Epochs : e > m.epoch => GateSeal_acts(m, m.term, e, "wait", 0)
+  /\ m.state \in {"SEALED", "DRAINING"} /\ m.mode = "wait" => GateEscalate_acts(m, m.term, m.epoch, "abort")
+  /\ m.state = "SEALED" => GateDrain_acts(m, m.term, m.epoch)
+  /\ m.state = "DRAINING" /\ Idle(m) => \A k \in Rank : GateQuiesced_acts(m, m.epoch, k)
+  /\ m.state = "DRAINING" /\ m.lent # <<>> => GateReturned_acts(m, m.term, m.epoch, m.lent[1])
+  /\ m.state \in {"SEALED", "DRAINING"} /\ m.resident => GateDeadline_acts(m, m.epoch, m.timer)
+  /\ m.state = "INSTALLING" =>
+       /\ GateDeadline_acts(m, m.epoch, m.timer)
+       /\ \A k \in Rank : GateInstalled_acts(m, m.epoch, k, m.digests[k])
+  /\ m.state = "REOPENED" =>
+       IF m.suspended = {} THEN GateClose_acts(m, m.term, m.epoch)
+       ELSE /\ GateDeadline_acts(m, m.epoch, m.timer)
+            /\ \A l \in m.suspended : GateThawed_acts(m, m.epoch, l)
 =============================================================================

@@ -10,7 +10,8 @@ from .form import SystemModel, members
 
 
 def _steps(name: str, about: str, module: str, constants: dict[str, str], distinct: int) -> SystemModel:
-    config = Config(constants=constants, invariants=("EveryStep",))
+    invariants = ("EveryStep", "Obeys") if module == "GateSteps" else ("EveryStep",)
+    config = Config(constants=constants, invariants=invariants)
     return SystemModel(name, about, module, config, distinct=distinct, tlc_only=True)
 
 
