@@ -141,7 +141,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "swap-full", "2 replicas, 2 leases each, two operations",
-        0, profile="full", replicas=2, slots=2, epochs=2, faults="deadline silence",
+        12222, profile="full", replicas=2, slots=2, epochs=2, faults="deadline silence",
     ),
     _holds(
         "takeover-full", "2 replicas, 2 leases each, an operation and a takeover",
@@ -149,7 +149,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
-        0, profile="full", replicas=2, epochs=2, faults=_ENGINE,
+        14585, profile="full", replicas=2, epochs=2, faults=_ENGINE,
     ),
     _holds(
         "stale-full", "2 replicas, an operation and a takeover, the older controller goes on",
@@ -157,7 +157,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "ranks-full", "1 replica of 2 ranks, 2 leases that are kept, a takeover, the older controller goes on",
-        0, profile="full", ranks=2, slots=2, mode="keep", epochs=2, terms=2,
+        18677, profile="full", ranks=2, slots=2, mode="keep", epochs=2, terms=2,
         faults="deadline engine unknown stale-controller",
     ),
     _holds(
@@ -188,12 +188,12 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "anything", "3 replicas of 2 ranks, 2 leases each, four operations, three controllers, every fault",
-        0, profile="simulate", behaviours=2000, depth=150, replicas=3, ranks=2, slots=2, epochs=4, versions=3, terms=3,
+        0, profile="simulate", behaviours=500, depth=150, replicas=3, ranks=2, slots=2, epochs=4, versions=3, terms=3,
         scene="lend", faults=_EVERY,
     ),
     _holds(
         "anything-kept", "the same without weights at first, in keep mode, bytes that are not durable",
-        0, profile="simulate", behaviours=2000, depth=150, replicas=3, ranks=2, slots=2, mode="keep", epochs=4,
+        0, profile="simulate", behaviours=500, depth=150, replicas=3, ranks=2, slots=2, mode="keep", epochs=4,
         versions=3, terms=3, minimum=2, scene="newborn volatile", faults=_EVERY,
     ),
     _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _ONE),
