@@ -172,7 +172,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "volatile-full", "2 replicas, bytes that are not durable",
-        0, profile="full", replicas=2, terms=2, scene="volatile", faults="deadline trainer-crash controller-crash",
+        22015, profile="full", replicas=2, terms=2, scene="volatile", faults="deadline trainer-crash controller-crash",
     ),
     _holds(
         "newborn-full", "2 replicas that start without weights, are replaced, and a takeover",
