@@ -162,12 +162,12 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "crashes-full", "2 replicas: crashes of controllers and replicas poison nothing",
-        0, also=("A1",), profile="full", replicas=2, terms=2, scene="timely",
+        75807, also=("A1",), profile="full", replicas=2, terms=2, scene="timely",
         faults="deadline gate-crash controller-crash",
     ),
     _holds(
         "lend-full", "2 replicas whose devices are lent, the trainer and a controller crash",
-        0, profile="full", replicas=2, terms=2, epochs=2, versions=0, scene="lend",
+        68505, profile="full", replicas=2, terms=2, epochs=2, versions=0, scene="lend",
         faults="deadline trainer-crash controller-crash",
     ),
     _holds(
