@@ -50,7 +50,7 @@ RULES: tuple[RuleMutant, ...] = (
     ),
     RuleMutant(
         "Controllers: a gate that installs above the published version is reopened", "Controllers",
-        "  /\\ g.state = \"INSTALLING\" => ~Above(t, g.target)\n", "",
+        "  /\\ g.state = \"INSTALLING\" => ~Above(t, g.target) \\/ Above(t, g.version)\n", "",
     ),
     RuleMutant(
         "Controllers: at rest with a gate that an older operation may still close", "Controllers",
