@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from .source import imports
+from .source import imports, used_only
 
 Verdict = Literal["ok", "violated", "error", "incomplete"]
 
@@ -101,6 +101,10 @@ class Model:
             modules[name] = found.read_text(encoding="utf-8")
             wanted += [(inner, name) for inner in imports(modules[name])]
         return cls(path.stem, modules, config)
+
+    def lean(self) -> Model:
+        """The same without what is generated and not used."""
+        return replace(self, modules=used_only(self.modules, self.name, self.config.text()))
 
     def safety_only(self) -> Model:
         """The same without temporal properties, which tla-checker does not judge."""

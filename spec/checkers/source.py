@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 STANDARD_MODULES = frozenset(
     {"Naturals", "Integers", "Sequences", "FiniteSets", "TLC", "Bags", "Reals", "Randomization"}
@@ -14,6 +15,40 @@ _DECLARED = re.compile(r"^[ \t]*(CONSTANT|VARIABLE)S?\s+(\w+(?:\s*,\s*\w+)*)", r
 _DEFINED = re.compile(r"^(?:LOCAL[ \t]+)?(\w+)[ \t]*(?:\([^)=]*\)|\[[^]=]*\])?[ \t]*==(?!=)", re.MULTILINE)
 _OUTSIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|\\\*[^\n]*|\(\*')
 _INSIDE = re.compile(r"\(\*|\*\)")
+
+
+GENERATED = "\\* Made by `sluicegate generate`"
+"""How a generated module begins."""
+
+_WORD = re.compile(r"\w+")
+_END = "\n===="
+
+
+def used_only(modules: Mapping[str, str], root: str, config: str) -> dict[str, str]:
+    """The modules, the generated ones beside `root` without the definitions that nothing uses.
+
+    Both checkers pay for every definition: one at its start, the other at each step as well. A name in
+    a comment counts as used. What is written by hand stays whole, so that its mistakes are told.
+    """
+    heads: dict[str, str] = {}
+    bodies: dict[str, dict[str, str]] = {}
+    for name, text in modules.items():
+        if name != root and text.startswith(GENERATED) and (found := list(_DEFINED.finditer(text))):
+            ends = [*(match.start() for match in found[1:]), text.rindex(_END)]
+            heads[name] = text[: found[0].start()]
+            bodies[name] = {m[1]: text[m.start() : end] for m, end in zip(found, ends, strict=True)}
+    defined = {name: body for module in bodies.values() for name, body in module.items()}
+    texts = [config, *heads.values(), *(text for name, text in modules.items() if name not in bodies)]
+    used: set[str] = set()
+    while texts:
+        named = {word for word in _WORD.findall(texts.pop()) if word in defined} - used
+        used |= named
+        texts += [defined[name] for name in named]
+    lean = {
+        name: heads[name] + "".join(text for defines, text in body.items() if defines in used) + _END
+        for name, body in bodies.items()
+    }
+    return {**modules, **lean}
 
 
 def without_comments(text: str) -> str:

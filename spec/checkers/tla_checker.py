@@ -71,7 +71,7 @@ def check(
     if model.config.properties:
         return result("error", f"{NAME} judges safety only; give {', '.join(model.config.properties)} to TLC")
     try:
-        source, session = flatten(model), _Session(timeout, memory_gib)
+        source, session = flatten(model.lean()), _Session(timeout, memory_gib)
         answer, names = session.check(source, model, max_states, max_depth)
     except FlattenError as error:
         return result("error", str(error))
@@ -101,7 +101,7 @@ def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) ->
 
     Raises RuntimeError with the checker's words if the model cannot be explored to its end.
     """
-    source, session = flatten(model.safety_only()), _Session(timeout)
+    source, session = flatten(model.safety_only().lean()), _Session(timeout)
     options = {
         "cfg_source": model.config.text(),
         "max_states": max_states,

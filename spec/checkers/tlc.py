@@ -127,7 +127,7 @@ def _folder(model: Model) -> Iterator[Path]:
     """A temporary folder with the model's files, named as TLC wants them."""
     folder = Path(tempfile.mkdtemp(prefix="sluicegate-tlc-"))
     try:
-        for name, text in model.modules.items():
+        for name, text in model.lean().modules.items():
             (folder / f"{name}.tla").write_text(text, encoding="utf-8")
         (folder / f"{model.name}.cfg").write_text(model.config.text(), encoding="utf-8")
         (folder / "tmp").mkdir()

@@ -96,6 +96,14 @@ class SystemModel:
             raise ModelError(f"{', '.join(missing)} names nothing: {self.module}.tla does not define it")
 
 
+def key_state(
+    name: str, about: str, module: str, invariant: str, constants: dict[str, str], profile: Profile = "small"
+) -> SystemModel:
+    """A state that must be reached: `invariant` says that it never is. One witness is enough, so TLC alone looks."""
+    config = Config(constants=constants, invariants=(invariant,))
+    return SystemModel(name, about, module, config, violates=invariant, profile=profile, tlc_only=True)
+
+
 FAULTS: dict[str, str] = {
     "deadline": "a deadline passes at any time",
     "silence": "a member does not answer, and is dropped",

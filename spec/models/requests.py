@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..checkers.model import Config
-from .form import Profile, SystemModel, members
+from .form import Profile, SystemModel, key_state, members
 
 PROMISES = ("G1", "G2", "G3", "G4", "Whole", "G5", "G6", "A3", "Pinned")
 _FAULT_KINDS = {
@@ -69,8 +69,7 @@ def _refines(name: str, about: str, distinct: int, profile: Profile = "small", *
 
 
 def _key(name: str, about: str, invariant: str, **at: Any) -> SystemModel:
-    config = Config(constants=bounds(**at), invariants=(invariant,))
-    return SystemModel(name, about, "RequestPath", config, violates=invariant)
+    return key_state(name, about, "RequestPath", invariant, bounds(**at))
 
 
 _ABORT, _KEEP = ("abort",), ("keep",)

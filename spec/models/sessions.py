@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..checkers.model import Config
-from .form import Profile, SystemModel, members
+from .form import Profile, SystemModel, key_state, members
 
 PROMISES = ("S1", "S2", "S3", "S4", "Freed", "Policy")
 _FAULTS = frozenset({"message", "unknown", "late", "client", "gate-crash", "router-crash", "consumer-crash"})
@@ -39,8 +39,7 @@ def _lives(name: str, about: str, bounds: dict[str, str], distinct: int, *, prof
 
 
 def _key(name: str, about: str, invariant: str, bounds: dict[str, str]) -> SystemModel:
-    config = Config(constants=bounds, invariants=(invariant,))
-    return SystemModel(name, about, "SessionAffinity", config, violates=invariant)
+    return key_state(name, about, "SessionAffinity", invariant, bounds)
 
 
 _UNREAD = _bounds(restarts=0, consumers=1)

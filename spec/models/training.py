@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..checkers.model import Config
-from .form import Profile, SystemModel, members
+from .form import Profile, SystemModel, key_state, members
 
 PROMISES = ("T1", "T2", "T3", "Versions", "Serves")
 _RUN = frozenset({"trainer-crash", "message"})
@@ -42,8 +42,7 @@ def _safe(
 def _key(
     name: str, about: str, invariant: str, bounds: dict[str, str], *, profile: Profile = "small"
 ) -> SystemModel:  # fmt: skip
-    config = Config(constants=bounds, invariants=(invariant,))
-    return SystemModel(name, about, "Training", config, violates=invariant, profile=profile)
+    return key_state(name, about, "Training", invariant, bounds, profile)
 
 
 _SAVED = _bounds(groups=2, saves=1, crashes=1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..checkers.model import Config
-from .form import Profile, SystemModel, members
+from .form import Profile, SystemModel, key_state, members
 
 SAFETY = ("G1", "G2", "G3", "G4", "G5", "G6", "G7", "G8", "G9", "A2", "T2")
 _ALWAYS = frozenset({"message", "client"})
@@ -76,9 +76,7 @@ def _ends(
 
 
 def _key(name: str, about: str, invariant: str, constants: dict[str, str]) -> SystemModel:
-    return SystemModel(
-        name, about, "WeightSync", Config(constants=constants, invariants=(invariant,)), violates=invariant
-    )
+    return key_state(name, about, "WeightSync", invariant, constants)
 
 
 _ENGINE = "deadline silence engine unknown"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sluicegate.spec.checkers import Config, Model
 from sluicegate.spec.checkers.flatten import FlattenError, flatten
-from sluicegate.spec.checkers.source import definitions, imports, without_comments
+from sluicegate.spec.checkers.source import GENERATED, definitions, imports, without_comments
 
 
 def module(name: str, body: str) -> str:
@@ -59,3 +61,18 @@ def test_imports_in_comments_do_not_count() -> None:
 def test_what_cannot_be_one_module_is_refused(bodies: dict[str, str], said: str) -> None:
     with pytest.raises(FlattenError, match=said):
         flatten(model(**bodies))
+
+
+def test_what_is_generated_and_not_used_is_left_out_and_what_is_written_by_hand_is_not():
+    made = f"{GENERATED} from the machine T; do not edit.\n---- MODULE T ----\nEXTENDS Naturals\n"
+    made += "TOne(x) == x + 1\n\nTTwo(x) ==\n    TOne(x) + 1\n\n"
+    made += "\\* About what nobody wants.\nTThree(x) == TTwo(x)\n====\n"
+    root = module("R", "EXTENDS T\nVARIABLE v\nInit == v = 0\nNext == v < 4 /\\ v' = TTwo(v)\nUnused == 7")
+    whole = Model("R", {"R": root, "T": made}, Config(invariants=("Small",)))
+    lean = whole.lean().modules
+    assert lean["R"] == root
+    assert "TOne" in lean["T"]
+    assert "TTwo" in lean["T"]
+    assert "TThree" not in lean["T"]
+    named = replace(whole, config=Config(invariants=("TThree",)))
+    assert "TThree" in named.lean().modules["T"]
