@@ -35,7 +35,7 @@ check: setup
 	$(BIN)/sluicegate check
 
 unit: setup
-	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not soak" -n 2 --dist worksteal
 
 mutants: setup
 	$(BIN)/sluicegate check --mutants

@@ -46,11 +46,10 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "name", "said"),
     [
-        ("", "Door", "write MODULE:CLASS"),
-        ("", ":Door", "write MODULE:CLASS"),
-        ("", "{m}:", "write MODULE:CLASS"),
-        ("", ".{m}:Door", "write MODULE:CLASS"),
-        ("", "{m}.py/x:Door", "write MODULE:CLASS"),
+        ("", ":Door", "write MODULE"),
+        ("", "{m}:", "write MODULE"),
+        ("", ".{m}:Door", "write MODULE"),
+        ("", "{m}.py/x:Door", "write MODULE"),
         ("", "absent_{m}:Door", "there is no module absent_{m}: run from the folder"),
         ("", "{m}.inner:Door", "there is no module {m}.inner: run from the folder"),
         ("import absent_part", "{m}:Door", "(ModuleNotFoundError: No module named 'absent_part')"),

@@ -35,6 +35,15 @@ def _of(machine: str, *names: str) -> dict[str, Meaning]:
 _HEARD = ("Lease.Progress", "Lease.Frozen", "Lease.Thawed", "Lease.Reconciled", "Lease.Ended")
 
 ACTIONS: dict[str, dict[str, Meaning]] = {
+    "GateSteps": {
+        **_of("Gate", "Claim", "Poison", "Seal", "Resume", "Escalate", "Drain", "Lend", "Returned", "Renew"),
+        **_of("Gate", "Install", "Reopen", "Close", "Admit", "Settle", "Orphan", "GiveUp", "Frozen", "Thawed"),
+        **_of("Gate", "Quiesced", "Installed", "InstallFailed", "Deadline", "Fault"),
+    },
+    "SyncSteps": {
+        **_of("Sync", "Restore", "Begin", "Sealed", "Drained", "Trained", "Installed", "Declined", "Recorded"),
+        **_of("Sync", "Overruled", "Closed", "Drop"),
+    },
     "WeightSync": {
         **_of("Gate", "Claim", "Poison", "Seal", "Drain", "Lend", "Returned", "Renew"),
         **_of("Gate", "Install", "Reopen", "Resume", "Close", "Deadline"),

@@ -38,8 +38,8 @@ def _lives(name: str, about: str, bounds: dict[str, str], distinct: int, *, prof
     return SystemModel(name, about, "SessionAffinity", config, distinct=distinct, profile=profile, faults=_FAULTS)
 
 
-def _key(name: str, about: str, invariant: str, bounds: dict[str, str]) -> SystemModel:
-    return key_state(name, about, "SessionAffinity", invariant, bounds)
+def _key(name: str, about: str, invariant: str, bounds: dict[str, str], profile: Profile = "small") -> SystemModel:
+    return key_state(name, about, "SessionAffinity", invariant, bounds, profile)
 
 
 _UNREAD = _bounds(restarts=0, consumers=1)
@@ -54,8 +54,8 @@ SESSIONS: tuple[SystemModel, ...] = (
     ),
     _lives("retires", "every retiring session is retired", _bounds(consumers=1, policies=("on_loss",)), 3456),
     _key("recovered", "a lost session runs on at another replica", "NeverRecovers", _UNREAD),
-    _key("evacuated", "a session is moved from a replica that lives", "NeverMoves", _UNREAD),
-    _key("read-again", "a trace is read by a second consumer, and freed", "NeverRereads", _READ),
+    _key("evacuated", "a session is moved from a replica that lives", "NeverMoves", _UNREAD, "full"),
+    _key("read-again", "a trace is read by a second consumer, and freed", "NeverRereads", _READ, "full"),
     _key("late-request", "a request is still on its way when its session is retired", "NeverLate", _ONE),
     _safe(
         "sessions-more", "3 turns, 2 replicas lost, bound 3 times",

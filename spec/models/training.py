@@ -60,7 +60,10 @@ TRAINING: tuple[SystemModel, ...] = (
     _safe("lent", "a device that is lent after it has served, and a replica replaced", _LENT, 2930, _DEVICE),
     _key("resumed", "weights of an earlier step are published under a newer number", "NeverResumes", _VERSIONS),
     _key("saved-in-flight", "a checkpoint is complete while a group is in flight", "NeverSavesInFlight", _SAVED),
-    _key("poisoned-lent", "a gate is poisoned while the trainer trains on its device", "NeverPoisonedLent", _LENT_ONCE),
+    _key(
+        "poisoned-lent", "a gate is poisoned while the trainer trains on its device", "NeverPoisonedLent", _LENT_ONCE,
+        profile="full",
+    ),
     _safe(
         "saved-more", "2 groups, 2 versions, a checkpoint, a trainer that dies and a run that dies",
         _bounds(groups=2, versions=1, saves=1, crashes=1, terms=2), 230129, _RUN | _TERMS,

@@ -75,8 +75,8 @@ def _ends(
     )  # fmt: skip
 
 
-def _key(name: str, about: str, invariant: str, constants: dict[str, str]) -> SystemModel:
-    return key_state(name, about, "WeightSync", invariant, constants)
+def _key(name: str, about: str, invariant: str, constants: dict[str, str], profile: Profile = "small") -> SystemModel:
+    return key_state(name, about, "WeightSync", invariant, constants, profile)
 
 
 _ENGINE = "deadline silence engine unknown"
@@ -195,19 +195,19 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         versions=3, terms=3, minimum=2, scene="newborn volatile", faults=_EVERY,
     ),
     _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _ONE),
-    _key("published", "a version is published", "NeverPublishes", _CALM),
+    _key("published", "a version is published", "NeverPublishes", _CALM, "full"),
     _key("poisoned", "a gate is poisoned", "NeverPoisoned", _ONE),
     _key("rolled-back", "an operation rolls back", "NeverRollsBack", _ONE),
-    _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE),
+    _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE, "full"),
     _key("expired", "a gate's own deadline reopens it", "NeverExpires", _ONE),
     _key("suspended", "a lease is suspended", "NeverSuspends", _KEEP),
-    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _RISEN),
+    _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _RISEN, "full"),
     _key("taken-over", "another controller takes a gate over while it installs", "NeverTakenOver", _CRASH),
-    _key("raised", "a controller that took over publishes what it found", "NeverRaises", _CRASH),
+    _key("raised", "a controller that took over publishes what it found", "NeverRaises", _CRASH, "full"),
     _key("overruled", "an older controller is refused", "NeverRefused", _STALE),
     _key("joined", "a replica that started without weights serves", "NeverJoins", _NEWBORN),
-    _key("borrowed", "the trainer uses a device", "NeverLent", _LEND),
+    _key("borrowed", "the trainer uses a device", "NeverLent", _LEND, "full"),
     _key("returned", "a device comes back and the same version is installed", "NeverReturned", _LEND),
-    _key("replaced", "a replica without weights stands beside a published version", "NeverReplaced", _REPLACED),
+    _key("replaced", "a replica without weights stands beside a published version", "NeverReplaced", _REPLACED, "full"),
     _key("condemned", "a controller poisons a gate", "NeverCondemned", _VOLATILE),
 )  # fmt: skip

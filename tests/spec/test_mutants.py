@@ -109,7 +109,7 @@ def test_a_broken_rule_of_the_gate_is_caught_by_a_model_of_the_whole(name, tmp_p
     verdict = Bench(ledger, threading.Event()).judge(OF_GATE[name])
     assert verdict.fate == "caught", verdict
     assert verdict.by
-    assert verdict.steps > 2
+    assert verdict.steps >= 2
 
 
 @pytest.mark.slow

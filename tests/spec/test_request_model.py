@@ -142,7 +142,7 @@ WRONG = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_breaks_its_property(name: str) -> None:
     result = tlc.check(model_of(WRONG[name]), timeout=60)

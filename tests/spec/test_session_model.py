@@ -65,21 +65,21 @@ def judged(model: Model, broken: str) -> tuple[str, str | None]:
     return result.verdict, result.violated
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLES)
 def test_a_broken_table_breaks_its_property(name: str) -> None:
     ir, system, broken = TABLES[name]
     assert judged(over(BY_NAME[system], ir), broken) == ("violated", broken)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", SHELLS)
 def test_a_broken_server_or_replica_breaks_its_property(name: str) -> None:
     change, system, broken = SHELLS[name]
     assert judged(told(BY_NAME[system], change), broken) == ("violated", broken)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("event", UNSTORED)
 def test_an_answer_before_it_is_on_the_disk_breaks_a_property(event: str) -> None:
     broken = UNSTORED[event]

@@ -36,7 +36,7 @@ def small(keeping: bool) -> SystemModel:
     return replace(base, config=replace(base.config, constants=constants))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", LINES)
 def test_a_rule_less_breaks_a_promise(name: str) -> None:
     promise, keeping, before, after = LINES[name]
@@ -85,7 +85,7 @@ TABLES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_that_is_wrong_does_not_keep_what_a_client_may_assume(name: str) -> None:
     model = next(m for m in SWITCH if m.name == "refines").model()

@@ -62,14 +62,14 @@ def judged(model: Model, broken: str) -> tuple[str, str | None]:
     return result.verdict, result.violated
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLES)
 def test_a_broken_table_breaks_its_property(name: str) -> None:
     ir, system, broken = TABLES[name]
     assert judged(over(BY_NAME[system], ir), broken) == ("violated", broken)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", SHELLS)
 def test_a_broken_run_breaks_its_property(name: str) -> None:
     change, system, broken = SHELLS[name]
