@@ -46,10 +46,10 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "name", "said"),
     [
-        ("", ":Door", "write MODULE"),
-        ("", "{m}:", "write MODULE"),
-        ("", ".{m}:Door", "write MODULE"),
-        ("", "{m}.py/x:Door", "write MODULE"),
+        ("", ":Door", "write MODULE{form}, as in mypkg.orders:Order"),
+        ("", "{m}:", "write MODULE{form}, as in mypkg.orders:Order"),
+        ("", ".{m}:Door", "write MODULE{form}, as in mypkg.orders:Order"),
+        ("", "{m}.py/x:Door", "write MODULE{form}, as in mypkg.orders:Order"),
         ("", "absent_{m}:Door", "there is no module absent_{m}: run from the folder"),
         ("", "{m}.inner:Door", "there is no module {m}.inner: run from the folder"),
         ("import absent_part", "{m}:Door", "(ModuleNotFoundError: No module named 'absent_part')"),
@@ -73,8 +73,21 @@ def test_a_name_that_leads_to_no_machine_is_told_in_one_line(
     assert main([*command, name.format(m=module)]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("sluicegate: ")
-    assert said.format(m=module) in line
+    assert said.format(m=module, form=":CLASS" if command[0] == "generate" else " or MODULE:NAME") in line
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["check"], "there is no module Door: run from"), (["generate", "--out", "made"], "write MODULE:CLASS")],
+    ids=["check", "generate"],
+)
+def test_a_name_alone_is_a_module_to_check_and_nothing_to_generate(
+    words: list[str], said: str, module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "Door"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert said in line
 
 
 def test_a_broken_declaration_prints_its_problems(

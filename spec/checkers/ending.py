@@ -34,10 +34,12 @@ def side_by_side(jobs: Sequence[Callable[[], Result]], width: int) -> Generator[
     try:
         for future in waiting:
             yield future.result()
-    finally:
+    except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         with _all_ended():
             pool.shutdown()
+        raise
+    pool.shutdown()
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..checkers.model import Config
 from .form import Profile, SystemModel, key_state, members
@@ -52,11 +53,11 @@ def _kinds(faults: str) -> frozenset[str]:
 
 def _holds(
     name: str, about: str, distinct: int, *, also: tuple[str, ...] = (), profile: Profile = "small",
-    behaviours: int = 0, depth: int = 0, faults: str = "", **at: int | str,
+    behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
 ) -> SystemModel:  # fmt: skip
     """A model whose safety must hold; outside the small profile by TLC, and with symmetry where it explores all."""
     alike = profile == "full"
-    constants = bounds(faults=faults, alike=alike, **at)  # pyright: ignore[reportArgumentType]
+    constants = bounds(faults=faults, alike=alike, **at)
     config = Config(constants=constants, invariants=(*SAFETY, *also), symmetry="Alike" if alike else "")
     return SystemModel(
         name, about, "WeightSync", config, distinct=distinct, profile=profile, faults=_kinds(faults),
@@ -66,9 +67,9 @@ def _holds(
 
 def _ends(
     name: str, about: str, distinct: int, spec: str, properties: tuple[str, ...], *, profile: Profile = "small",
-    faults: str = "", **at: int | str,
+    faults: str = "", **at: Any,
 ) -> SystemModel:  # fmt: skip
-    constants = bounds(faults=faults, **at)  # pyright: ignore[reportArgumentType]
+    constants = bounds(faults=faults, **at)
     config = Config(constants=constants, spec=spec, properties=properties)
     return SystemModel(
         name, about, "WeightSync", config, distinct=distinct, profile=profile, faults=frozenset(faults.split())
