@@ -44,6 +44,22 @@ ACTIONS: dict[str, dict[str, Meaning]] = {
         **_of("Sync", "Restore", "Begin", "Sealed", "Drained", "Trained", "Installed", "Declined", "Recorded"),
         **_of("Sync", "Overruled", "Closed", "Drop"),
     },
+    "SessionSteps": {
+        **_of("Session", "BeginTurn", "Bound", "EndTurn", "Finish", "Take", "Release", "ConsumerLost", "Retire"),
+        **_of("Session", "Lose", "Rebind", "Expire"),
+    },
+    "LeaseSteps": {
+        **_of("Lease", "Forward", "Progress", "Frozen", "Thawed", "Cancel", "Ended", "Recorded", "Unknown"),
+        **_of("Lease", "Reconciled", "GiveUp", "Gone"),
+    },
+    "TrainerSteps": {
+        **_of("Trainer", "Claim", "Train", "Publish", "Save", "Load", "Trained", "Published", "Saved", "Loaded"),
+        **_of("Trainer", "Undone", "Failed"),
+    },
+    "ReplicaSteps": {
+        **_of("Replica", "Started", "Synced", "LeftBehind", "Answered", "Missed", "Overdue", "Poisoned", "Exited"),
+        **_of("Replica", "Leave", "Evacuated"),
+    },
     "WeightSync": {
         **_of("Gate", "Claim", "Poison", "Seal", "Drain", "Lend", "Returned", "Renew"),
         **_of("Gate", "Install", "Reopen", "Resume", "Close", "Deadline"),

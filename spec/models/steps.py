@@ -1,4 +1,4 @@
-"""`GateSteps.tla` and `SyncSteps.tla` at their bounds: small ones that differ in what there is two of.
+"""The contracts of single steps at their bounds: small ones that differ in what there is two of.
 
 TLC alone judges them: tla-checker finds the same states, and takes several times as long.
 """
@@ -10,7 +10,7 @@ from .form import SystemModel, members
 
 
 def _steps(name: str, about: str, module: str, constants: dict[str, str], distinct: int) -> SystemModel:
-    invariants = ("EveryStep", "Obeys") if module == "GateSteps" else ("EveryStep",)
+    invariants = ("EveryStep",) if module == "SyncSteps" else ("EveryStep", "Obeys")
     config = Config(constants=constants, invariants=invariants)
     return SystemModel(name, about, module, config, distinct=distinct, tlc_only=True)
 
@@ -28,6 +28,17 @@ def _gate(ranks: int = 1, leases: int = 1, terms: int = 1, timers: int = 0) -> d
 
 
 _SYNC = {"Replica": members("r", 2), "Minimums": "{1, 2}", "MaxEpoch": "1", "MaxVersion": "1"}
+_SESSION = {
+    "Policies": '{"never", "on_loss", "on_evacuation"}',
+    "Lease": members("l", 2),
+    "Replica": members("r", 2),
+    "Life": members("i", 2),
+    "Consumer": members("c", 2),
+    "MaxBinding": "2",
+}
+_LEASE = {"MaxVersion": "1", "MaxToken": "2"}
+_TRAINER = {"Batch": members("b", 2), "MaxTerm": "1", "MaxVersion": "1"}
+_REPLICA = {"Patience": "{1, 2, 3}", "MaxVersion": "1"}
 
 STEPS: tuple[SystemModel, ...] = (
     _steps("steps-leases", "each step of a gate with 2 requests", "GateSteps", _gate(leases=2, terms=0), 1428),
@@ -36,4 +47,8 @@ STEPS: tuple[SystemModel, ...] = (
     ),
     _steps("steps-ranks", "each step of a gate of 2 ranks under 2 terms", "GateSteps", _gate(ranks=2), 3012),
     _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 1420),
+    _steps("steps-session", "each step of a session of 2 requests, bound twice", "SessionSteps", _SESSION, 318),
+    _steps("steps-lease", "each step of a lease of 2 versions", "LeaseSteps", _LEASE, 210),
+    _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
+    _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 105),
 )
