@@ -1,8 +1,7 @@
-"""The Java process that runs TLC: where its parts are, how it is started fast, and how it is bound to end.
+"""The Java process that runs TLC: where its parts are, how it is started fast, what it says.
 
 Rules of this file:
 
-- A process never outlives its `Java`: it is held by a thread, and `stop` waits until it is gone.
 - Loading TLC's classes is more than half of a short run: Java keeps them, parsed, in one file of the
   user's cache. Without that file, or with one that does not fit, everything works and is slower.
 """
@@ -14,15 +13,14 @@ import functools
 import hashlib
 import importlib.util
 import os
-import queue
 import re
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .child import Child
 from .model import CheckerMissing
 
 _START = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@")
@@ -92,63 +90,6 @@ def _make_archive(java: Path, jar: Path, file: Path) -> None:
             made.replace(file)
 
 
-class Java:
-    """A Java process, held by a thread of its own.
-
-    An interrupt is raised in the main thread only, at any point of it: there it could fall between
-    the start of the process and the moment from which somebody is bound to end it.
-    """
-
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self.said: queue.SimpleQueue[Message | int | OSError] = queue.SimpleQueue()
-        self._command, self._folder = command, folder
-        self._lock = threading.Lock()
-        self._stopping = False
-        self._process: subprocess.Popen[str] | None = None
-        self._thread = threading.Thread(target=self._work, name="TLC")
-
-    def start(self) -> None:
-        """Start it; `said` then gives its messages and at last its exit status, or why it did not start."""
-        self._thread.start()
-
-    def kill(self) -> None:
-        """End it, if it is not at its end."""
-        with self._lock:
-            self._stopping = True
-            if self._process:
-                self._process.kill()
-
-    def stop(self) -> None:
-        """End it, if it is not at its end, and wait until it is gone."""
-        self.kill()
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            process = subprocess.Popen(
-                self._command,
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                start_new_session=True,
-            )
-        except OSError as error:
-            self.said.put(error)
-            return
-        with process:
-            with self._lock:
-                self._process = process
-                if self._stopping:
-                    process.kill()
-            assert process.stdout is not None
-            for message in messages(process.stdout):
-                self.said.put(message)
-        self.said.put(process.returncode)
-
-
 def messages(lines: Iterator[str]) -> Iterator[Message]:
     """TLC's framed messages; lines outside of any frame are messages without a number."""
     head: tuple[int, int] | None = None
@@ -163,3 +104,8 @@ def messages(lines: Iterator[str]) -> Iterator[Message]:
             text.append(line)
         else:
             yield Message(0, 0, line)
+
+
+def java(command: list[str], folder: Path) -> Child[Message]:
+    """TLC by this command, in this folder; not started yet."""
+    return Child("TLC", command, folder, messages)

@@ -1,4 +1,4 @@
-"""tla-checker, in this process: a wasm file from npm that wasmtime runs.
+"""tla-checker: a wasm file from npm that wasmtime runs, in a process for each check.
 
 Rules of this file:
 
@@ -7,23 +7,26 @@ Rules of this file:
 - Bounds are always given: the checker's own default stops at depth 100.
 - Every named invariant must be in the checker's own answer before its verdict counts: a definition
   that did not parse can vanish without a word.
-- A check runs in a thread of its own and is ended through wasmtime's epoch, at its time limit as at
-  an interrupt.
+- The process never outlives the call: it is killed at the time limit, at an interrupt, and at any
+  other way out.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import importlib.util
 import json
+import queue
 import re
-import threading
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from . import tla_values
+from .child import Child
 from .dot import TLA_CHECKER, read_graph
 from .ending import endable
 from .flatten import FlattenError, flatten
@@ -31,6 +34,7 @@ from .model import DEADLOCK, CheckerMissing, CheckResult, Graph, Model, Step, Ve
 
 NAME = "tla-checker"
 WASM = Path(__file__).parent / "npm" / "node_modules" / "tla-checker" / "tla_checker_bg.wasm"
+_HOST = Path(__file__).parent / "wasm_host.py"
 MAX_STATES = 2_000_000_000
 MAX_DEPTH = 1_000_000
 
@@ -71,8 +75,12 @@ def check(
     if model.config.properties:
         return result("error", f"{NAME} judges safety only; give {', '.join(model.config.properties)} to TLC")
     try:
-        source, session = flatten(model.lean()), _Session(timeout, memory_gib)
-        answer, names = session.check(source, model, max_states, max_depth)
+        source = flatten(model.lean())
+        with session(timeout, memory_gib) as host:
+            answer, names = host.check(source, model, max_states, max_depth)
+            trace = _trace(answer["trace"] or ())
+            if name_actions and answer["error_type"] in _VERDICTS:
+                trace = host.name_actions(source, model, trace)
     except FlattenError as error:
         return result("error", str(error))
     except Interrupted:
@@ -90,9 +98,6 @@ def check(
     violated = DEADLOCK
     if answer["error_type"] == "InvariantViolation":
         violated = names[int(re.findall(r"\d+", message)[0])]
-    trace = _trace(answer["trace"] or ())
-    if name_actions:
-        trace = session.name_actions(source, model, trace)
     return result(verdict, distinct=distinct, violated=violated, trace=trace)
 
 
@@ -101,7 +106,7 @@ def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) ->
 
     Raises RuntimeError with the checker's words if the model cannot be explored to its end.
     """
-    source, session = flatten(model.safety_only().lean()), _Session(timeout)
+    source = flatten(model.safety_only().lean())
     options = {
         "cfg_source": model.config.text(),
         "max_states": max_states,
@@ -110,10 +115,11 @@ def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) ->
         "export_dot": True,
         "dot_mode": "full",
     }
-    answer = session.call("check_spec_with_options", source, json.dumps(options))
-    if not answer["success"]:
-        raise RuntimeError(f"{model.name}: {answer['error_type']}: {answer['error_message']}")
-    first = session.call("explore_init", source, model.config.text(), "{}")
+    with session(timeout) as host:
+        answer = host.call("check_spec_with_options", source, json.dumps(options))
+        if not answer["success"]:
+            raise RuntimeError(f"{model.name}: {answer['error_type']}: {answer['error_message']}")
+        first = host.call("explore_init", source, model.config.text(), "{}")
     initial = {
         frozenset((name, tla_values.parse(text)) for name, text in state["display"].items())
         for state in first["states"]
@@ -122,109 +128,75 @@ def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) ->
     return Graph(frozenset(initial), frozenset(states.values()), frozenset(edges))
 
 
-@functools.cache
-def _compiled() -> bytes:
-    """The machine code of the wasm file; compiling takes a second or so, once a process."""
-    try:
-        import wasmtime
-    except ModuleNotFoundError as error:
-        raise CheckerMissing(
-            "tla-checker needs wasmtime, which is not installed: pip install 'sluicegate[check]'"
-        ) from error
+@contextlib.contextmanager
+def session(timeout: float, memory_gib: float = 4.0) -> Iterator[Session]:
+    """A process of the checker whose calls together may take `timeout` seconds and `memory_gib`.
+
+    It is gone at the end of the block. Raises CheckerMissing.
+    """
+    if importlib.util.find_spec("wasmtime") is None:
+        raise CheckerMissing("tla-checker needs wasmtime, which is not installed: pip install 'sluicegate[check]'")
     if not WASM.is_file():
         raise CheckerMissing(
             f"tla-checker's wasm file is not at {WASM}: run 'npm ci' in {WASM.parents[2]}, or 'make setup'"
         )
-    return bytes(wasmtime.Module.from_file(wasmtime.Engine(_settings()), str(WASM)).serialize())
+    # One byte less than what 32 bits can say, which is where 4 GiB end.
+    memory = min(int(memory_gib * 2**30), 2**32 - 1)
+    command = [sys.executable, "-I", str(_HOST), str(WASM), str(memory)]
+    child = Child("tla-checker", command, None, _lines, talks=True)
+    try:
+        with endable(child.kill):
+            child.start()
+            yield Session(child, time.monotonic() + timeout, memory)
+    finally:
+        child.stop()
 
 
-def _settings() -> Any:
-    import wasmtime
-
-    settings = wasmtime.Config()
-    settings.epoch_interruption = True
-    return settings
+def _lines(output: Iterator[str]) -> Iterator[str]:
+    return (line.rstrip("\n") for line in output)
 
 
-class _Session:
-    """One instance of the wasm module, whose calls together may take `timeout` seconds and `memory_gib`."""
+class Session:
+    """Calls to the checker's own functions, one after the other."""
 
-    def __init__(self, timeout: float, memory_gib: float = 4.0) -> None:
-        code = _compiled()
-        import wasmtime
-
-        self.deadline = time.monotonic() + timeout
-        self.engine = wasmtime.Engine(_settings())
-        self.store = wasmtime.Store(self.engine)
-        self.memory = int(memory_gib * 2**30)
-        # One byte less than what 32 bits can say, which is where 4 GiB end.
-        self.store.set_limits(memory_size=min(self.memory, 2**32 - 1))
-        module = wasmtime.Module.deserialize(self.engine, code)
-        self.exports: Any = wasmtime.Instance(self.store, module, []).exports(self.store)
+    def __init__(self, child: Child[str], deadline: float, memory: int) -> None:
+        self.child, self.deadline, self.memory = child, deadline, memory
 
     def call(self, function: str, *args: str | int | bool) -> Any:
         """Call an exported function and parse its answer. Raises Interrupted at the deadline."""
-        import wasmtime
+        self.child.tell(json.dumps([function, *args]))
+        try:
+            said = self.child.said.get(timeout=max(0.0, self.deadline - time.monotonic()))
+        except queue.Empty:
+            raise Interrupted from None
+        if isinstance(said, OSError):
+            raise said
+        if isinstance(said, str) and said.startswith("{"):
+            answer = json.loads(said)
+            return json.loads(answer["answer"]) if "answer" in answer else self._failed(*self._trapped(**answer))
+        return self._failed("Ended", self._last_words(said))
 
-        self.store.set_epoch_deadline(1)
-        outcome: list[str | BaseException] = []
+    @staticmethod
+    def _failed(kind: str, said: str) -> dict[str, Any]:
+        return {"success": False, "ok": False, "error_type": kind, "error_message": said,
+                "error": said, "states_explored": 0, "trace": None}  # fmt: skip
 
-        def work() -> None:
-            try:
-                outcome.append(self._call(function, *args))
-            except BaseException as error:
-                outcome.append(error)
-
-        worker = threading.Thread(target=work, name=f"tla-checker {function}")
-        with endable(self.engine.increment_epoch):
-            worker.start()
-            try:
-                worker.join(max(0.0, self.deadline - time.monotonic()))
-            finally:
-                late = worker.is_alive()
-                if late:
-                    self.engine.increment_epoch()
-                worker.join()
-        answer = outcome[0]
-        if late and isinstance(answer, wasmtime.Trap):
-            raise Interrupted
-        if isinstance(answer, wasmtime.Trap):
-            kind, said = self._trapped(answer)
-            return {"success": False, "ok": False, "error_type": kind, "error_message": said,
-                    "error": said, "states_explored": 0, "trace": None}  # fmt: skip
-        if isinstance(answer, BaseException):
-            raise answer
-        return json.loads(answer)
-
-    def _trapped(self, trap: Any) -> tuple[str, str]:
+    def _trapped(self, trap: str, used: int) -> tuple[str, str]:
         """What ended a call. An allocation that fails is a plain trap: it is told by how full the memory is.
 
         A table that grows asks for twice its size while it still has the old one.
         """
-        used = self.exports["memory"].data_len(self.store)
-        if "unreachable" in str(trap) and used > self.memory / 4:
+        if "unreachable" in trap and used > self.memory / 4:
             return "OutOfMemory", f"{used / 2**30:.2g} of {self.memory / 2**30:g} GiB were in use"
-        return "Trap", str(trap)
+        return "Trap", trap
 
-    def _call(self, function: str, *args: str | int | bool) -> str:
-        store, wasm = self.store, self.exports
-        top = wasm["__wbindgen_add_to_stack_pointer"](store, -16)
-        flat: list[int] = []
-        for arg in args:
-            if isinstance(arg, str):
-                data = arg.encode()
-                at = wasm["__wbindgen_export"](store, len(data), 1)
-                wasm["memory"].write(store, data, at)
-                flat += [at, len(data)]
-            else:
-                flat.append(int(arg))
-        wasm[function](store, top, *flat)
-        pair = bytes(wasm["memory"].read(store, top, top + 8))
-        at, size = int.from_bytes(pair[:4], "little"), int.from_bytes(pair[4:], "little")
-        answer = bytes(wasm["memory"].read(store, at, at + size)).decode()
-        wasm["__wbindgen_add_to_stack_pointer"](store, 16)
-        wasm["__wbindgen_export3"](store, at, size, 1)
-        return answer
+    def _last_words(self, said: str | int | OSError) -> str:
+        """What a process that ended by itself said, its last line and status."""
+        line = ""
+        while isinstance(said, str):
+            line = said
+            said = self.child.said.get(timeout=max(0.0, self.deadline - time.monotonic()))
+        return f"tla-checker's process ended with status {said} {line}".rstrip()
 
     def check(self, source: str, model: Model, max_states: int, max_depth: int) -> tuple[Any, list[str]]:
         """The checker's answer, and the invariants that it knows, in its own order."""

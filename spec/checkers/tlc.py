@@ -26,7 +26,7 @@ from pathlib import Path
 from . import tla_values
 from .dot import TLC, read_graph, variables
 from .ending import endable
-from .java import Java, Message, archive, parts
+from .java import Message, archive, java, parts
 from .model import DEADLOCK, CheckResult, Graph, Model, Step, Verdict
 
 NAME = "TLC"
@@ -147,28 +147,28 @@ def _run(
     stop: threading.Event | None = None,
     heard: Callable[[str], None] | None = None,
 ) -> CheckResult:
-    java, jar = parts()
+    executable, jar = parts()
     started = time.monotonic()
     workers = 1 if model.config.properties else workers
     collector = "-XX:+UseSerialGC" if workers == 1 else "-XX:+UseParallelGC"
     # Most runs end before the second compiler of Java pays: it doubled the time of small models.
     command = [
-        str(java), f"-Xmx{int(heap_gib * 1024)}m", collector, "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *archive(),
-        f"-Djava.io.tmpdir={folder / 'tmp'}",
+        str(executable), f"-Xmx{int(heap_gib * 1024)}m", collector, "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+        *archive(), f"-Djava.io.tmpdir={folder / 'tmp'}",
         "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir", str(folder / "states"), "-workers", str(workers),
         *([] if model.config.check_deadlock else ["-deadlock"]),
         *options, "-config", f"{model.name}.cfg", f"{model.name}.tla",
     ]  # fmt: skip
-    java_run = Java(command, folder)
+    run = java(command, folder)
     messages: list[Message] = []
     status, late = 0, ""
     try:
-        with endable(java_run.kill):
-            java_run.start()
+        with endable(run.kill):
+            run.start()
             while not late:
                 left = started + timeout - time.monotonic()
                 try:
-                    item = java_run.said.get(timeout=max(min(left, 0.5) if stop else left, 0.0))
+                    item = run.said.get(timeout=max(min(left, 0.5) if stop else left, 0.0))
                 except queue.Empty:
                     late = _why(stop, timeout, left)
                     continue
@@ -183,7 +183,7 @@ def _run(
                 if progress and item.code == _PROGRESS and (count := _distinct([item])):
                     progress(count, time.monotonic() - started)
     finally:
-        java_run.stop()
+        run.stop()
     if not late and any(_MEMORY.search(m.text) for m in messages):
         late = f"out of memory, with a heap of {heap_gib:g} GiB"
     return _result(model, messages, status, time.monotonic() - started, late)

@@ -68,8 +68,8 @@ def _refines(name: str, about: str, distinct: int, profile: Profile = "small", *
     return SystemModel(name, about, "RequestPathRefines", config, distinct=distinct, profile=profile, faults=faults)
 
 
-def _key(name: str, about: str, invariant: str, **at: Any) -> SystemModel:
-    return key_state(name, about, "RequestPath", invariant, bounds(**at))
+def _key(name: str, about: str, invariant: str, profile: Profile = "small", **at: Any) -> SystemModel:
+    return key_state(name, about, "RequestPath", invariant, bounds(**at), profile)
 
 
 _ABORT, _KEEP = ("abort",), ("keep",)
@@ -113,7 +113,7 @@ REQUESTS: tuple[SystemModel, ...] = (
         "late-at-install", "an aborted request is still on its way while its engine installs", "NeverLate",
         may=("late", "unknown"),
     ),
-    _key("called-in", "a gate reopens on new weights for a request at its door", "NeverCalledIn", hold=1),
+    _key("called-in", "a gate reopens on new weights for a request at its door", "NeverCalledIn", "full", hold=1),
     _key("two-versions", "an answer is made by two versions", "NeverContinues", modes=_KEEP),
     _key(
         "lost-tokens", "a lease that made tokens is lost, without a receipt", "NeverLosesTokens",

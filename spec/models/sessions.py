@@ -56,7 +56,7 @@ SESSIONS: tuple[SystemModel, ...] = (
     _key("recovered", "a lost session runs on at another replica", "NeverRecovers", _UNREAD),
     _key("evacuated", "a session is moved from a replica that lives", "NeverMoves", _UNREAD, "full"),
     _key("read-again", "a trace is read by a second consumer, and freed", "NeverRereads", _READ, "full"),
-    _key("late-request", "a request is still on its way when its session is retired", "NeverLate", _ONE),
+    _key("late-request", "a request is still on its way when its session is retired", "NeverLate", _ONE, "full"),
     _safe(
         "sessions-more", "3 turns, 2 replicas lost, bound 3 times",
         _bounds(losses=2, turns=3, bindings=3), 294320, profile="full", tlc_only=True,

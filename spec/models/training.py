@@ -59,7 +59,10 @@ TRAINING: tuple[SystemModel, ...] = (
     _safe("run-dies", "a checkpoint, and a run that dies and takes its trainer over", _TAKEN, 2366, _TERMS),
     _safe("lent", "a device that is lent after it has served, and a replica replaced", _LENT, 2930, _DEVICE),
     _key("resumed", "weights of an earlier step are published under a newer number", "NeverResumes", _VERSIONS),
-    _key("saved-in-flight", "a checkpoint is complete while a group is in flight", "NeverSavesInFlight", _SAVED),
+    _key(
+        "saved-in-flight", "a checkpoint is complete while a group is in flight", "NeverSavesInFlight", _SAVED,
+        profile="full",
+    ),
     _key(
         "poisoned-lent", "a gate is poisoned while the trainer trains on its device", "NeverPoisonedLent", _LENT_ONCE,
         profile="full",

@@ -107,8 +107,8 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         2251, also=("Pruned",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
     ),
     _holds(
-        "stale", "2 replicas without requests, a takeover at any step, the older controller goes on",
-        8481, replicas=2, slots=0, terms=2, faults="stale-controller",
+        "stale", "1 replica, a takeover at any step, the older controller goes on",
+        795, terms=2, faults="stale-controller",
     ),
     _holds(
         "lend", "1 replica whose device is lent, silence and crashes",
@@ -132,7 +132,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _ends(
         "publishes", "what is begun is published if nothing fails; a lent device is given back",
-        1428, "LivelySpec", ("L5", "GivenBack"), replicas=2, scene="lend",
+        102, "LivelySpec", ("L5", "GivenBack"), scene="lend",
     ),
     _holds(
         "every-full", "1 replica whose device is lent, a takeover, and every fault",
@@ -149,6 +149,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
         14585, profile="full", replicas=2, epochs=2, faults=_ENGINE,
+    ),
+    _holds(
+        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
+        4412, profile="full", replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "stale-full", "2 replicas, an operation and a takeover, the older controller goes on",
@@ -178,6 +182,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         16404, profile="full", replicas=2, terms=2, epochs=2, scene="newborn", faults="gate-crash controller-crash",
     ),
     _ends(
+        "publishes-full", "2 replicas: what is begun is published if nothing fails; lent devices are given back",
+        1428, "LivelySpec", ("L5", "GivenBack"), profile="full", replicas=2, scene="lend",
+    ),
+    _ends(
         "recovers", "whenever a controller crashes, the next one brings every gate home",
         6071, "LivelySpec", ("ComesHome",), profile="full", replicas=2, epochs=2, terms=2, faults="controller-crash",
     ),
@@ -197,18 +205,18 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _key("new-weights", "a gate reopens on new weights", "NeverReopensNew", _ONE),
     _key("published", "a version is published", "NeverPublishes", _CALM, "full"),
-    _key("poisoned", "a gate is poisoned", "NeverPoisoned", _ONE),
+    _key("poisoned", "a gate is poisoned", "NeverPoisoned", _ONE, "full"),
     _key("rolled-back", "an operation rolls back", "NeverRollsBack", _ONE),
     _key("orphaned", "a lease is orphaned", "NeverOrphans", _ONE, "full"),
-    _key("expired", "a gate's own deadline reopens it", "NeverExpires", _ONE),
+    _key("expired", "a gate's own deadline reopens it", "NeverExpires", _ONE, "full"),
     _key("suspended", "a lease is suspended", "NeverSuspends", _KEEP),
     _key("caught-up", "a gate is brought up outside an operation", "NeverCatchesUp", _RISEN, "full"),
     _key("taken-over", "another controller takes a gate over while it installs", "NeverTakenOver", _CRASH),
     _key("raised", "a controller that took over publishes what it found", "NeverRaises", _CRASH, "full"),
     _key("overruled", "an older controller is refused", "NeverRefused", _STALE),
-    _key("joined", "a replica that started without weights serves", "NeverJoins", _NEWBORN),
+    _key("joined", "a replica that started without weights serves", "NeverJoins", _NEWBORN, "full"),
     _key("borrowed", "the trainer uses a device", "NeverLent", _LEND, "full"),
-    _key("returned", "a device comes back and the same version is installed", "NeverReturned", _LEND),
+    _key("returned", "a device comes back and the same version is installed", "NeverReturned", _LEND, "full"),
     _key("replaced", "a replica without weights stands beside a published version", "NeverReplaced", _REPLACED, "full"),
     _key("condemned", "a controller poisons a gate", "NeverCondemned", _VOLATILE),
 )  # fmt: skip

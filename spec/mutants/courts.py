@@ -2,9 +2,9 @@
 
 Rules of this file:
 
-- In this order, since the first violation ends it: models of the whole that must hold, those with
-  fewer states first; temporal properties; key states, which the mutant may no longer reach; and last
-  the contracts of single steps, so that a verdict says what the models of the whole catch by themselves.
+- In this order, since the first violation ends it: the contracts of single steps, which say most for
+  their price; models of the whole that must hold, those with fewer states first; temporal properties;
+  key states, which the mutant may no longer reach.
 - The bounds are those of `spec/models/`: what is caught here is caught at every push.
 """
 
@@ -31,4 +31,6 @@ def courts(module: str) -> list[SystemModel]:
     """The models that read the module, generated from a table or written by hand, in the order of judging."""
     small = [m for m in MODELS if m.profile == "small" and module in model(m).modules]
     of_steps = {m.name for m in STEPS}
-    return sorted(small, key=lambda m: (m.name in of_steps, bool(m.violates), bool(m.config.properties), m.distinct))
+    return sorted(
+        small, key=lambda m: (bool(m.violates), bool(m.config.properties), m.name not in of_steps, m.distinct)
+    )

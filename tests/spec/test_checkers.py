@@ -283,7 +283,6 @@ Next == a' \\in 0..400 /\\ b' \\in 0..400 /\\ c' \\in 0..400
 
 @BOTH
 def test_a_check_ends_at_its_time_limit(checker: ModuleType) -> None:
-    tla_checker.check(counter())
     started = time.monotonic()
     result = checker.check(model("Big", BIG), timeout=2.5)
     assert result.verdict == "incomplete"
@@ -341,6 +340,64 @@ def test_an_interrupt_leaves_no_java_and_no_folder_behind(tmp_path: Path) -> Non
     assert b"KeyboardInterrupt" in said
     assert java_processes(name) == []
     assert list(temporary.iterdir()) == []
+
+
+def hosts_of(parent: int) -> list[int]:
+    """The processes of tla-checker that `parent` has started."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().decode().split("\0")
+                above = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if above == parent and any(word.endswith("wasm_host.py") for word in words):
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+def test_no_tla_checker_outlives_whoever_asked(tmp_path: Path, ending: signal.Signals) -> None:
+    (tmp_path / "Big.tla").write_text(f"---- MODULE Big ----\n{BIG}\n====\n")
+    code = (
+        "from pathlib import Path; from sluicegate.spec.checkers import Config, Model, tla_checker\n"
+        f"tla_checker.check(Model.load(Path({str(tmp_path)!r}) / 'Big.tla', Config()))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    hosts: list[int] = []
+    try:
+        end = time.monotonic() + 30
+        while not hosts and time.monotonic() < end:
+            time.sleep(0.1)
+            hosts = hosts_of(child.pid)
+        assert len(hosts) == 1
+        time.sleep(1)
+        child.send_signal(ending)
+        child.wait(30)
+    finally:
+        child.kill()
+        child.wait()
+    end = time.monotonic() + 10
+    while (alive := Path(f"/proc/{hosts[0]}").exists()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not alive
+
+
+def test_a_tla_checker_that_was_killed_has_proven_nothing() -> None:
+    def kill() -> None:
+        end = time.monotonic() + 30
+        while not (hosts := hosts_of(os.getpid())) and time.monotonic() < end:
+            time.sleep(0.05)
+        os.kill(hosts[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    result = tla_checker.check(model("Big", BIG), timeout=60)
+    killer.join()
+    assert result.verdict == "error"
+    assert result.detail == "tla-checker's process ended with status -9"
 
 
 # --- loading, progress, what is missing
@@ -404,7 +461,6 @@ def test_a_check_ends_soon_after_it_is_told_to() -> None:
 
 def test_a_missing_part_is_named_with_its_mend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tla_checker, "WASM", tmp_path / "a" / "b" / "c" / "none.wasm")
-    tla_checker._compiled.cache_clear()
     with pytest.raises(CheckerMissing, match="npm ci"):
         tla_checker.check(counter())
     code = (

@@ -28,7 +28,8 @@ NUMBERS = "EXTENDS Naturals, Sequences\nVARIABLE x\n"
 
 
 def ask(function: str, body: str, *args: Any) -> Any:
-    return tla_checker._Session(60.0).call(function, f"---- MODULE M ----\n{body}\n====\n", *args)
+    with tla_checker.session(60.0) as host:
+        return host.call(function, f"---- MODULE M ----\n{body}\n====\n", *args)
 
 
 def check(body: str, cfg: str, max_states: int = 1000) -> Any:

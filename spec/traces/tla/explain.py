@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...checkers import tlc
-from ...checkers.java import Java, archive, parts
+from ...checkers.java import archive, java, parts
 from ...checkers.model import Config, Model
 from ...checkers.tla_values import parse
 from ...counterexamples.make import changes_of
@@ -137,18 +137,18 @@ def reach(
     model: str, window: Window, timeout: float, told: Callable[[int], None] = lambda steps: None
 ) -> tuple[list[int], str]:
     """How many steps of each log are explained, and why TLC came to no end."""
-    java, jar = parts()
+    executable, jar = parts()
     until = time.monotonic() + timeout
     reached = [0] * len(window.logs)
     wanted = sum(map(len, window.logs))
     said: list[str] = []
     with _made(model, window, "Reports") as made, _written(made) as folder:
         command = [
-            str(java), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            str(executable), "-Xmx3g", "-Xss16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
             *archive(), f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir",
             str(folder / "states"), "-workers", "1", "-deadlock", "-config", f"{made.name}.cfg", f"{made.name}.tla",
         ]  # fmt: skip
-        run = Java(command, folder)
+        run = java(command, folder)
         try:
             run.start()
             while sum(reached) < wanted:
