@@ -98,12 +98,14 @@ OfSynced(v) ==
                        /\ t[1] = [m EXCEPT !.state = "SERVING", !.version = <<v>>, !.missed_probes = 0, !.installing = FALSE],
                        "Serves"))
 
+\* Before its gate is claimed an answer is no news.
 OfAnswered(installs) ==
   LET t == ReplicaAnswered_step(m, installs)
   IN IF t = <<>> THEN {}
      ELSE Steps("Answered", t,
-                Unless(t[1] = [m EXCEPT !.state = IF @ = "SUSPECT" THEN "SERVING" ELSE @,
-                                        !.missed_probes = 0, !.installing = installs], "Probes"))
+                Unless(m.state # "STARTING"
+                       /\ t[1] = [m EXCEPT !.state = IF @ = "SUSPECT" THEN "SERVING" ELSE @,
+                                           !.missed_probes = 0, !.installing = installs], "Probes"))
 
 OfMissed ==
   LET t == ReplicaMissed_step(m)
