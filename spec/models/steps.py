@@ -52,3 +52,6 @@ STEPS: tuple[SystemModel, ...] = (
     _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
     _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 105),
 )
+
+OF_STEPS = frozenset(m.name for m in STEPS)
+"""The names of the contracts of single steps."""

@@ -126,6 +126,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         "newborn", "2 replicas that start without weights, and a cohort that needs both",
         410, replicas=2, minimum=2, epochs=2, scene="newborn", faults="deadline",
     ),
+    _holds(
+        "gives-up", "2 replicas without requests that are both needed, members dropped, deadlines pass",
+        1382, replicas=2, slots=0, minimum=2, faults="deadline silence",
+    ),
     _ends(
         "live", "every seal of a gate with weights ends reopened or poisoned",
         2251, "FairSpec", ("L1",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
@@ -172,6 +176,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         "lend-full", "2 replicas whose devices are lent, the trainer and a controller crash",
         68505, profile="full", replicas=2, terms=2, epochs=2, versions=0, scene="lend",
         faults="deadline trainer-crash controller-crash",
+    ),
+    _holds(
+        "lend-pair", "2 replicas without requests whose devices are lent, members dropped",
+        2640, profile="full", replicas=2, slots=0, scene="lend", faults="silence",
     ),
     _holds(
         "volatile-full", "2 replicas, bytes that are not durable",

@@ -14,7 +14,7 @@ import functools
 
 from ..checkers.model import Model
 from ..models import MODELS, SystemModel
-from ..models.steps import STEPS
+from ..models.steps import OF_STEPS
 
 
 @functools.cache
@@ -30,7 +30,6 @@ def model(system: SystemModel) -> Model:
 def courts(module: str) -> list[SystemModel]:
     """The models that read the module, generated from a table or written by hand, in the order of judging."""
     small = [m for m in MODELS if m.profile == "small" and module in model(m).modules]
-    of_steps = {m.name for m in STEPS}
     return sorted(
-        small, key=lambda m: (bool(m.violates), bool(m.config.properties), m.name not in of_steps, m.distinct)
+        small, key=lambda m: (bool(m.violates), bool(m.config.properties), m.name not in OF_STEPS, m.distinct)
     )

@@ -52,14 +52,24 @@ def test_asking_whether_a_rule_applies_does_not_take_it(doors):
     assert table.missing == ["Turnstile.Push.to_locked"]
     assert table.taken == {"Turnstile.Coin.pays", "Turnstile.Coin.ignore", "Turnstile.Push.locked"}
     (trouble,) = table.troubles()
-    assert trouble.startswith("Turnstile.Push.to_locked: no system model takes it")
+    assert trouble.startswith("Turnstile.Push.to_locked: no model of the whole takes it")
 
 
 def test_a_reason_for_what_is_taken_fails(doors, monkeypatch):
     (table,) = coverage([doors('"UNLOCKED"', "Few")])
-    monkeypatch.setattr(covering, "NOT_REACHED", {"Turnstile.Coin.pays": "nobody has coins"})
+    monkeypatch.setattr(covering, "ALONE", {"Turnstile.Coin.pays": "nobody has coins"})
     (trouble,) = table.troubles()
     assert trouble.startswith("Turnstile.Coin.pays: is said never to be taken")
+
+
+def test_a_rule_with_a_reason_must_be_taken_by_the_contract_of_its_steps(doors, monkeypatch):
+    monkeypatch.setattr(covering, "ALONE", {"Turnstile": "nobody comes"})
+    (table,) = coverage([doors('"LOCKED"', "AsksOnly")])
+    (trouble,) = table.troubles()
+    assert trouble == "Turnstile.Push.to_locked: no model takes it, not even the contract of its steps"
+    monkeypatch.setattr(covering, "OF_STEPS", frozenset({"doors"}))
+    (table,) = coverage([doors('"UNLOCKED"', "Few")])
+    assert (table.taken, list(table.troubles())) == (set(), [])
 
 
 def test_a_model_that_cannot_be_run_to_its_end_covers_nothing(doors, turnstile):
