@@ -7,17 +7,23 @@ Rules of this file:
 - An entry may be missing where the log of a killed process ended early; the rule then is excused, and
   that is counted.
 - Rules are immutable; all findings are returned, none is raised.
+- Keys and matches of a selection are asked for all at once; single entries are looked at only where
+  one of them has several keys, none, or no match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from .reading import Entry, Fact, Trace, Track
 from .replay import Inexplicable
+
+T = TypeVar("T")
 
 Key: TypeAlias = Callable[[Any], Hashable | list[Hashable] | None]
 """The key of an entry, a list of keys, or None where the rule is not about the entry.
@@ -35,46 +41,44 @@ class Run:
         self.trace = trace
         self.tracks = [trace.tracks[key] for key in sorted(trace.tracks)]
         self._of: dict[str, list[Track]] = {}
-        self._named: dict[str, dict[str, list[Any]]] = {}
-        self._selected: dict[int, list[Any]] = {}
-        self._indices: dict[tuple[int, int], dict[Hashable, Any]] = {}
-        at = 0
+        self._named: dict[str, defaultdict[str, list[Any]]] = {}
+        self._made: dict[Hashable, Any] = {}
+        begin = 0
         for track in self.tracks:
             machine = track.name
             self._of.setdefault(machine, []).append(track)
-            named = self._named.setdefault(machine, {})
+            named = self._named.setdefault(machine, defaultdict(list))
             for entry in track.entries:
-                entry.at = at
-                at += 1
-                name = entry.name
-                if name in named:
-                    named[name].append(entry)
-                else:
-                    named[name] = [entry]
+                entry.at = begin + entry.n
+                named[entry.name].append(entry)
+            begin += len(track.entries)
 
     def named(self, machine: str, name: str) -> list[Any]:
         """The steps of an event, the facts of a name, or the births (`new`)."""
-        return self._named.get(machine, {}).get(name, [])
+        named = self._named.get(machine)
+        return named.get(name, []) if named else []
+
+    def made(self, make: Callable[[Run], T]) -> T:
+        """What `make` makes of this run; made once."""
+        return self._once(make, lambda: make(self))
 
     def selected(self, select: Select) -> list[Any]:
         """The entries of a selection; found once."""
-        found = self._selected.get(id(select))
-        if found is None:
-            found = self._selected[id(select)] = list(select.entries(self))
-        return found
+        return self._once(select, lambda: list(select.entries(self)))
+
+    def keys(self, select: Select, of: Key) -> list[Any]:
+        """The key of each entry of a selection; found once."""
+        return self._once((select, of), lambda: list(map(of, self.selected(select))))
 
     def index(self, select: Select, of: Key) -> dict[Hashable, Any]:
         """The entries of a selection by each of their keys; of a track, the first one in its order. Made once."""
-        index = self._indices.get((id(select), id(of)))
-        if index is None:
-            index = self._indices[id(select), id(of)] = {}
-            for entry in self.selected(select):
-                key: Any = of(entry)
-                for one in (key,) if type(key) is not list and key is not None else _keys(key):
-                    held = index.setdefault(one, entry)
-                    if held is not entry and held.track is entry.track and entry.n < held.n:
-                        index[one] = entry
-        return index
+        return self._once((select, of, "index"), lambda: _index(self.selected(select), self.keys(select, of)))
+
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = make()
+        return made
 
     def of(self, machine: str) -> list[Track]:
         return self._of.get(machine, [])
@@ -120,13 +124,22 @@ def facts(machine: str, name: str) -> Select:
     return Select(f"the fact `{name}` of a {machine}", lambda run: run.named(machine, name))
 
 
-def moments(machine: str, text: str, when: Callable[[Any], bool] = lambda snapshot: True) -> Select:
-    """The births and steps after which the instance's snapshot satisfies `when`."""
+def moments(machine: str, text: str, state: str | None = None) -> Select:
+    """The births and steps after which the instance is in `state`; all of them if None."""
 
-    def entries(run: Run) -> Iterator[Entry]:
-        return (e for t in run.of(machine) for e in t.entries if type(e) is not Fact and when(e.post))
+    def entries(run: Run) -> list[Entry]:
+        every = [e for t in run.of(machine) for e in t.entries if type(e) is not Fact]
+        return every if state is None else [e for e in every if e.post.state == state]
 
     return Select(text, entries)
+
+
+class Edges(NamedTuple):
+    """What a rule says of order: each entry of `earlier` comes before the one at its place in `later`."""
+
+    rule: str
+    earlier: Sequence[Entry]
+    later: Sequence[Entry]
 
 
 @dataclass(eq=False, slots=True)
@@ -135,7 +148,7 @@ class Findings:
 
     applied: dict[str, int] = field(default_factory=dict)
     excused: dict[str, int] = field(default_factory=dict)
-    edges: list[tuple[Entry, Entry, str]] = field(default_factory=list)
+    edges: list[Edges] = field(default_factory=list)
     wrong: list[Inexplicable] = field(default_factory=list)
 
 
@@ -165,9 +178,9 @@ def needs(
     """Each entry of `each` that has a key needs an entry of `earlier` with it, before it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        matches = _matched(run, rule, found, each, by, earlier, of, lost, is_later=False)
+        entries, matches = _matched(run, rule, found, each, by, earlier, of, lost, is_later=False)
         if ordered:
-            found.edges += [(match, entry, name) for entry, match in matches]
+            found.edges.append(Edges(name, matches, entries))
 
     return Rule(name, why, judge)
 
@@ -178,48 +191,48 @@ def leads(
     """Each entry of `each` that has a key is followed by an entry of `later` with it, after it if `ordered`."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        matches = _matched(run, rule, found, each, by, later, of, lost, is_later=True)
+        entries, matches = _matched(run, rule, found, each, by, later, of, lost, is_later=True)
         if ordered:
-            found.edges += [(entry, match, name) for entry, match in matches]
+            found.edges.append(Edges(name, entries, matches))
 
     return Rule(name, why, judge)
 
 
 def _matched(
     run: Run, rule: Rule, found: Findings, each: Select, by: Key, other: Select, of: Key, lost: Lost, is_later: bool
-) -> list[tuple[Entry, Entry]]:
-    """Each entry of `each` that has a key, with its match; those without one are found wrong or excused."""
+) -> tuple[list[Entry], list[Entry]]:
+    """The entries of `each` that have a key and a match, and these; those without one are found wrong or excused."""
     index = run.index(other, of)
-    matches: list[tuple[Entry, Entry]] = []
-    unmatched = 0
-    for entry in run.selected(each):
-        key: Any = by(entry)
-        if key is None or key == []:
-            continue
-        match = next((index[one] for one in key if one in index), None) if type(key) is list else index.get(key)
-        if match is not None:
-            matches.append((entry, match))
-            continue
-        unmatched += 1
-        if lost(run, entry):
+    entries, keys = run.selected(each), run.keys(each, by)
+    if _is_single(keys):
+        matches: list[Any] = list(map(index.get, keys))
+    else:
+        asked = [(entry, _keys(key)) for entry, key in zip(entries, keys, strict=True) if key is not None and key != []]
+        entries, keys = [entry for entry, _ in asked], [key for _, key in asked]
+        matches = [next((index[one] for one in key if one in index), None) for key in keys]
+    found.applied[rule.name] += len(entries)
+    if all(matches):
+        return entries, matches
+    for entry, key, match in zip(entries, keys, matches, strict=True):
+        if match is None and lost(run, entry):
             found.excused[rule.name] += 1
-        else:
+        elif match is None:
             text = f"{'leads to' if is_later else 'needs'} {other.text} for {' or '.join(map(_shown, _keys(key)))}"
             found.wrong.append(rule.refuse(entry, f"{text}, and there is none", missing=is_later))
-    found.applied[rule.name] += len(matches) + unmatched
-    return matches
+    matched = [(entry, match) for entry, match in zip(entries, matches, strict=True) if match is not None]
+    return [entry for entry, _ in matched], [match for _, match in matched]
 
 
 def once(name: str, each: Select, *, by: Key, why: str) -> Rule:
     """No two entries of `each` have the same key."""
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
-        keyed = [(key, entry) for entry in run.selected(each) for key in _keys(by(entry))]
-        found.applied[rule.name] += len(keyed)
-        if len({key for key, _ in keyed}) == len(keyed):
+        keyed = _single(run.selected(each), run.keys(each, by))
+        found.applied[rule.name] += len(keyed[0])
+        if len(set(keyed[1])) == len(keyed[1]):
             return
         seen: dict[Hashable, Entry] = {}
-        for key, entry in sorted(keyed, key=lambda k: k[1].line):
+        for entry, key in sorted(zip(*keyed, strict=True), key=lambda k: k[0].line):
             if key in seen:
                 found.wrong.append(rule.refuse(entry, f"repeats {_shown(key)} of line {seen[key].line}"))
             seen.setdefault(key, entry)
@@ -266,15 +279,54 @@ def related(name: str, relation: Relation, *, why: str) -> Rule:
 
     def judge(run: Run, rule: Rule, found: Findings) -> None:
         asked = 0
+        before: list[Entry] = []
+        after: list[Entry] = []
         for entry, earlier, text in relation(run):
             asked += 1
             if text:
                 found.wrong.append(rule.refuse(entry, text))
             elif earlier is not None:
-                found.edges.append((earlier, entry, name))
+                before.append(earlier)
+                after.append(entry)
+        found.edges.append(Edges(name, before, after))
         found.applied[rule.name] += asked
 
     return Rule(name, why, judge)
+
+
+def _index(entries: list[Any], keys: list[Any]) -> dict[Hashable, Any]:
+    """The entries by their keys; of those of one track with the same key, the first in its order."""
+    entries, keys = _single(entries, keys)
+    # Backwards, so that of entries with the same key the first is the one that stays.
+    index = dict(zip(reversed(keys), reversed(entries), strict=True))
+    if len(index) < len(keys) and not _is_in_order(entries):
+        index.clear()
+        for entry, key in zip(entries, keys, strict=True):
+            held = index.setdefault(key, entry)
+            if held is not entry and held.track is entry.track and entry.n < held.n:
+                index[key] = entry
+    return index
+
+
+def _is_in_order(entries: list[Any]) -> bool:
+    places = [entry.at for entry in entries]
+    return places == sorted(places)
+
+
+def _single(entries: list[Any], keys: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Entries and keys, an entry for each of its keys."""
+    if _is_single(keys):
+        return entries, keys
+    several = list(map(_keys, keys))
+    return [entry for entry, own in zip(entries, several, strict=True) for _ in own], list(chain.from_iterable(several))
+
+
+def _is_single(keys: list[Any]) -> bool:
+    """Whether all of these are one key each."""
+    return _NOT_ONE.isdisjoint(map(type, keys))
+
+
+_NOT_ONE = {list, type(None)}
 
 
 def _keys(key: Hashable | list[Hashable] | None) -> list[Hashable]:

@@ -9,62 +9,67 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from .judging import Edges
 from .reading import Entry, Track
 from .replay import Inexplicable
 
 
-def line_up(tracks: Iterable[Track], edges: Iterable[tuple[Entry, Entry, str]]) -> Inexplicable | None:
+def line_up(tracks: Sequence[Track], edges: Sequence[Edges]) -> Inexplicable | None:
     """The entry with the lowest line that a rule puts behind what can only come after it; None if there is none.
 
     Every entry has its place `at` in the order of `tracks`.
     """
-    tracks = list(tracks)
-    count = sum(len(track.entries) for track in tracks)
-    begins = bytearray(count + 1)
-    begins[count] = 1
-    # How many entries each waits for: its neighbour in the track, and one for each edge.
-    waits = [1] * count
-    at = 0
+    # Of each entry: where its track ends, how many edges it waits for, and what waits for it.
+    ends: list[int] = []
     for track in tracks:
-        if track.entries:
-            begins[at], waits[at] = 1, 0
-            at += len(track.entries)
-    after: list[list[int] | None] = [None] * count
-    edges = list(edges)
-    for first, second, _ in edges:
-        later = second.at
-        waits[later] += 1
-        others = after[first.at]
-        if others is None:
-            after[first.at] = [later]
-        else:
-            others.append(later)
-    ready = [at for at in range(count) if begins[at] and not waits[at]]
-    placed = bytearray(count)
-    left = count
+        ends += [len(ends) + len(track.entries)] * len(track.entries)
+    waits = [0] * len(ends)
+    after: list[list[int] | None] = [None] * len(ends)
+    for _, earlier, later in edges:
+        for before, behind in zip(earlier, later, strict=True):
+            first, second = before.at, behind.at
+            waits[second] += 1
+            others = after[first]
+            if others is None:
+                after[first] = [second]
+            else:
+                others.append(second)
+    # Along each track up to what still waits for an edge, and on from there when it has the last one.
+    reached = bytearray(len(ends))
+    begins = [track.entries[0].at for track in tracks if track.entries]
+    for at in begins:
+        reached[at] = 1
+    ready = [at for at in begins if not waits[at]]
     while ready:
-        at = ready.pop()
-        while True:
-            placed[at] = 1
-            left -= 1
+        start = ready.pop()
+        for at in range(start, ends[start]):
+            if waits[at]:
+                reached[at] = 1
+                break
             others = after[at]
             if others is not None:
                 for other in others:
                     waits[other] -= 1
-                    if not waits[other]:
+                    if not waits[other] and reached[other]:
                         ready.append(other)
-            at += 1
-            if begins[at]:
-                break
-            waits[at] -= 1
-            if waits[at]:
-                break
-    if not left:
+    if not any(waits):
         return None
     entries = [entry for track in tracks for entry in track.entries]
-    return _first_stuck(entries, after, [e for e in edges if not placed[e[0].at] and not placed[e[1].at]])
+    # What waits is left over, and with it the rest of its track.
+    placed = [True] * len(ends)
+    for track in tracks:
+        at = next((e.at for e in track.entries if waits[e.at]), None)
+        if at is not None:
+            placed[at : ends[at]] = [False] * (ends[at] - at)
+    stuck = [
+        (first, second, rule)
+        for rule, earlier, later in edges
+        for first, second in zip(earlier, later, strict=True)
+        if not placed[first.at] and not placed[second.at]
+    ]
+    return _first_stuck(entries, after, stuck)
 
 
 def _first_stuck(

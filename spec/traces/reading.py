@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...statemachines.ir import Field
 from ...statemachines.values import decode
@@ -68,6 +68,14 @@ class Birth(Entry):
         return "restored" if self.restored else "born"
 
 
+class Decision(NamedTuple):
+    """What a line says that its table decided, in the order in which an `Outcome` begins."""
+
+    kind: str
+    rule: str
+    reason: str
+
+
 @dataclass(eq=False, slots=True)
 class Step(Entry):
     """An event as it was logged. `outcome` is what the table made of it, once replayed."""
@@ -76,7 +84,7 @@ class Step(Entry):
     before: str
     after: str
     changes: dict[str, Any]
-    verdict: dict[str, Any]
+    verdict: Decision
     cause: str
     outcome: Any = field(default=None, init=False)
 
@@ -159,6 +167,9 @@ def read(path: Path, machines: Sequence[Any], progress: Progress = quietly) -> T
         raise reader.fail("is nested too deeply", "no line of a trace is: merge the logs of the run again") from error
 
 
+_DECISION = frozenset(Decision._fields)
+
+
 class _Reader:
     def __init__(self, path: Path, machines: Sequence[Any], progress: Progress) -> None:
         self.path = path
@@ -167,9 +178,11 @@ class _Reader:
         self.machines = {m.ir.name: m for m in machines}
         self.events = {(m.ir.name, e.name): (getattr(m, e.name), e.fields) for m in machines for e in m.ir.events}
         self.fields = {m.ir.name: m.ir.fields for m in machines}
-        self.states = {m.ir.name: frozenset(m.ir.states) for m in machines}
+        self.states = {m.ir.name: {s: s for s in m.ir.states} for m in machines}
         self.decode = json.JSONDecoder(object_pairs_hook=self.pairs).decode
+        # One object for each name and decision: rules ask for them by the million.
         self.names: dict[str, str] = {}
+        self.decisions: dict[tuple[str, ...], Decision] = {}
         self.trace = Trace("", {}, set(), set(), 0)
         self.closed: dict[str, int] = {}
         self.counted: dict[str, int] = {}
@@ -320,13 +333,13 @@ class _Reader:
 
     def new(self, members: dict[str, Any]) -> None:
         track = self.track(members, begins=True)
-        machine, restored = track.machine, members["restored"]
+        machine, restored, cause = track.machine, members["restored"], members["cause"]
         fields = self.fields[members["machine"]]
         values = self.values("fields", members["fields"], fields if restored else [f for f in fields if f.given])
         state = self.state(track, members["state"])
         given = {f.name: values[f.name] for f in fields if f.given}
         start = machine.initial(**given).replace(state=state, **(values if restored else {}))
-        track.entries.append(Birth(self.number, track, 0, start, restored, members["cause"]))
+        track.entries.append(Birth(self.number, track, 0, start, restored, self.names.setdefault(cause, cause)))
 
     def step(self, members: dict[str, Any]) -> None:
         track = self.track(members)
@@ -338,14 +351,11 @@ class _Reader:
         changes = members["set"]
         named = [f for f in self.fields[members["machine"]] if f.name in changes]
         changes = self.values("set", changes, named)
-        for name in ("before", "after"):
-            self.state(track, members[name])
-        verdict = members["verdict"]
-        if verdict.keys() != {"kind", "rule", "reason"} or not all(isinstance(v, str) for v in verdict.values()):
-            raise self.fail(f"a verdict of {', '.join(verdict)}", "it has kind, rule and reason, each a string")
+        before, after = self.state(track, members["before"]), self.state(track, members["after"])
+        cause = members["cause"]
         track.entries.append(
-            Step(self.number, track, len(track.entries), event, members["before"], members["after"], changes,
-                 verdict, members["cause"])
+            Step(self.number, track, len(track.entries), event, before, after, changes,
+                 self.decision(members["verdict"]), self.names.setdefault(cause, cause))
         )  # fmt: skip
 
     def fact(self, members: dict[str, Any]) -> None:
@@ -358,10 +368,18 @@ class _Reader:
         decoded = self.values(name, values, shape)
         track.entries.append(Fact(self.number, track, len(track.entries), name, decoded))
 
+    def decision(self, verdict: dict[str, Any]) -> Decision:
+        if verdict.keys() != _DECISION or not all(isinstance(v, str) for v in verdict.values()):
+            raise self.fail(f"a verdict of {', '.join(verdict)}", "it has kind, rule and reason, each a string")
+        decision = Decision(**verdict)
+        return self.decisions.setdefault(decision, decision)
+
     def state(self, track: Track, name: str) -> str:
-        if name not in self.states[track.machine.ir.name]:
+        """The machine's own name of a state."""
+        known = self.states[track.machine.ir.name].get(name)
+        if known is None:
             raise self.fail(f"{track} has no state {name!r}", "its states are those of its table")
-        return name
+        return known
 
     def values(self, where: str, given: dict[str, Any], fields: Sequence[Field]) -> dict[str, Any]:
         if given.keys() != {f.name for f in fields}:
@@ -373,6 +391,5 @@ class _Reader:
                 value = decode(f.type, given[f.name], f"{where}.{f.name}")
             except ValueError as error:
                 raise self.fail(str(error), "it is of the type that is declared") from error
-            # One object for each name: rules look names up by the million.
             values[f.name] = self.names.setdefault(value, value) if f.type.kind == "id" else value
         return values

@@ -134,20 +134,21 @@ def proof(step: Step) -> Keys | None:
             return [(replica, now.epoch, step.name, None)]
 
 
-def proves(entry: Entry) -> Keys:
+def proves(entry: Any) -> Keys:
     """What a gate is after an entry, as Sync hears it."""
     gate, replica = entry.post, entry.instance
     found: Keys = []
-    if isinstance(entry, Step) and entry.name == "Seal" and not entry.outcome.refused:
+    if entry.name == "Seal" and not entry.outcome.refused:
         found.append((replica, gate.epoch, "Sealed", None))
-    if isinstance(entry, Step) and entry.name == "Install" and entry.outcome.refused:
+    if entry.name == "Install" and entry.outcome.refused:
         found.append((replica, entry.event.epoch, "Declined", None))
-    if gate.state == "DRAINING" and is_drained(gate):
-        found.append((replica, gate.epoch, "Drained", None))
-    if gate.state in ("INSTALLING", "REOPENED") and is_verified(gate):
-        found.append((replica, gate.epoch, "Installed", gate.version))
-    if gate.state == "OPEN":
+    state = gate.state
+    if state == "OPEN":
         found += [(replica, gate.epoch, "Closed", gate.version), (replica, None, "Closed", gate.version)]
+    elif state == "DRAINING" and is_drained(gate):
+        found.append((replica, gate.epoch, "Drained", None))
+    elif state in ("INSTALLING", "REOPENED") and is_verified(gate):
+        found.append((replica, gate.epoch, "Installed", gate.version))
     return found
 
 
@@ -186,15 +187,15 @@ def answers(step: Step) -> Hashable:
     event = step.event
     match step.name:
         case "Deadline":
-            return id(step.track), "StartTimer", event.epoch, event.timer
+            return step.track, "StartTimer", event.epoch, event.timer
         case "Quiesced":
-            return id(step.track), "AskQuiesce", event.epoch
+            return step.track, "AskQuiesce", event.epoch
         case "Installed" | "InstallFailed":
-            return id(step.track), "StartInstall", event.epoch
+            return step.track, "StartInstall", event.epoch
         case "Thawed":
-            return id(step.track), "Thaw", event.epoch, event.lease
+            return step.track, "Thaw", event.epoch, event.lease
         case _:
-            return id(step.track), "StartDrain", event.epoch
+            return step.track, "StartDrain", event.epoch
 
 
 def questions(step: Step) -> Keys:
@@ -202,13 +203,13 @@ def questions(step: Step) -> Keys:
     for output in step.outcome.outputs:
         name, epoch = type(output).__name__, getattr(output, "epoch", None)
         if name == "StartTimer":
-            found.append((id(step.track), name, epoch, output.timer))
+            found.append((step.track, name, epoch, output.timer))
         elif name == "Thaw":
-            found.append((id(step.track), name, epoch, output.lease))
+            found.append((step.track, name, epoch, output.lease))
         elif name == "ThawAll":
-            found += [(id(step.track), "Thaw", epoch, lease) for lease in output.leases]
+            found += [(step.track, "Thaw", epoch, lease) for lease in output.leases]
         else:
-            found.append((id(step.track), name, epoch))
+            found.append((step.track, name, epoch))
     return found
 
 
@@ -225,16 +226,18 @@ def end_of(track: Track) -> Any:
     return end
 
 
-def ends(run: Run) -> Iterator[Step]:
+def all_ends(run: Run) -> list[Any]:
+    """The entries by which leases have ended."""
+    return [end for t in run.of("Lease") if (end := end_of(t)) is not None]
+
+
+def ends(run: Run) -> list[Any]:
     """The steps by which leases have ended."""
-    return (e for t in run.of("Lease") if isinstance(e := end_of(t), Step))
+    return [end for end in run.made(all_ends) if type(end) is Step]
 
 
-def receipts_and_losses(run: Run) -> Iterator[Entry]:
-    yield from run.named("Lease", "receipt")
-    for track in run.of("Lease"):
-        if (end := end_of(track)) is not None and end.post.state == "LOST":
-            yield end
+def receipts_and_losses(run: Run) -> list[Any]:
+    return [*run.named("Lease", "receipt"), *(end for end in run.made(all_ends) if end.post.state == "LOST")]
 
 
 def is_receipt_true(run: Run, fact: Any) -> str:
@@ -249,25 +252,27 @@ def is_receipt_true(run: Run, fact: Any) -> str:
 
 def labels(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
     """Each progress of a lease: the gate's entry that gave the lease the version of the label."""
-    versions: dict[tuple[str, str], dict[int | None, Entry]] = {}
+    versions: dict[str, dict[str, dict[int | None, Entry]]] = {}
     cut: set[str] = set()
+    entry: Any
     for track in run.of("Gate"):
-        before: Any = None
+        of_leases = versions.setdefault(track.incarnation, {})
+        version = track.entries[0].post.version
         if track.killed:
             cut.add(track.incarnation)
         for entry in track.entries:
             gate = entry.post
-            if entry.name == "Admit" and isinstance(entry, Step) and entry.outcome.kind == "stay":
-                versions.setdefault((track.incarnation, entry.event.lease), {}).setdefault(gate.version, entry)
-            if before is not gate and before is not None and gate.version != before.version:
+            if entry.name == "Admit" and entry.outcome.kind == "stay":
+                of_leases.setdefault(entry.event.lease, {}).setdefault(gate.version, entry)
+            if gate.version != version:
+                version = gate.version
                 for lease in gate.active | gate.suspended | gate.orphaned:
-                    versions.setdefault((track.incarnation, lease), {}).setdefault(gate.version, entry)
-            before = gate
+                    of_leases.setdefault(lease, {}).setdefault(version, entry)
     for step in run.named("Lease", "Progress"):
         if step.outcome.kind != "stay":
             continue
         version = step.event.version
-        held = versions.get((step.incarnation, step.instance), {})
+        held = versions.get(step.incarnation, {}).get(step.instance, {})
         spans = step.before_it.spans
         if spans and version < max(spans):
             yield step, None, f"tokens of version {version} after tokens of version {max(spans)}"
@@ -311,11 +316,12 @@ def restorations(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
 def turns_over(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
     """Each end of a turn whose lease was admitted: the end of the lease, in the life that admitted it."""
     leases = {b.instance: b.track for b in run.named("Lease", "new") if not b.restored}
+    over = {end.track: end for end in run.made(all_ends)}
     for step in run.named("Session", "EndTurn"):
         if (track := leases.get(step.event.lease)) is not None:
-            over = end_of(track)
-            missing = over is None and not track.killed
-            yield step, over, f"the lease stays {track.entries[-1].post.state}" if missing else ""
+            end = over.get(track)
+            missing = end is None and not track.killed
+            yield step, end, f"the lease stays {track.entries[-1].post.state}" if missing else ""
 
 
 def its_gate_is_cut(run: Run, step: Step) -> bool:
@@ -330,7 +336,12 @@ def causes(run: Run) -> Iterator[tuple[int, list[tuple[Any, str]]]]:
     """The births and steps that no controller commands, by kind: how many, and those with another cause."""
     for (machine, name), of in _CAUSES.items():
         entries = run.named(machine, name)
-        yield len(entries), [(e, _other_cause(e, of(e))) for e in entries if e.cause != of(e)]
+        wanted = list(map(of, entries))
+        if wanted == list(map(_cause, entries)):
+            yield len(entries), []
+        else:
+            pairs = zip(entries, wanted, strict=True)
+            yield len(entries), [(e, _other_cause(e, cause)) for e, cause in pairs if e.cause != cause]
     operations: dict[str, set[str]] = {}
     for name in CONTROL:
         for step in run.named("Gate", name):
@@ -359,6 +370,7 @@ def _of_binding(step: Step) -> str:
 
 
 _instance: Getter = attrgetter("instance")
+_cause: Getter = attrgetter("cause")
 
 _CAUSES: dict[tuple[str, str], Callable[[Any], str]] = {
     **{("Gate", name): lease_named for name in ("Admit", "Settle", "Orphan", "GiveUp", "Frozen", "Thawed")},

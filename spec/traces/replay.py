@@ -11,7 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -44,47 +44,43 @@ def replay(trace: Trace, progress: Progress = quietly) -> Inexplicable | None:
     """
     found: list[Inexplicable] = []
     for number, track in enumerate(trace.tracks.values()):
-        found += _track(track)
+        if (wrong := _track(track)) is not None:
+            found.append(wrong)
         if not number % 1024:
             progress("instances replayed", number, len(trace.tracks))
     return min(found, key=lambda w: w.entry.line, default=None)
 
 
-def _track(track: Track) -> Iterator[Inexplicable]:
+def _track(track: Track) -> Inexplicable | None:
+    """The first entry of a track that is not what its table makes of it."""
     machine = track.machine
     step, changeable = machine.step, _changeable(machine)
     snapshot: Any = None
     for entry in track.entries:
         if type(entry) is Step:
-            before, event, logged, verdict = snapshot, entry.event, entry.changes, entry.verdict
-            snapshot, outcome = step(before, event)
-            entry.outcome = outcome
-            kind, rule, reason, _text, _retry, _outputs = outcome
-            agrees = (
-                entry.before == before.state
-                and entry.after == snapshot.state
-                and verdict["rule"] == rule
-                and verdict["kind"] == kind
-                and verdict["reason"] == reason
-            )
-            changed = 0
-            if agrees and snapshot is not before:
-                for name, get in changeable[type(event), rule]:
+            before, event, verdict = snapshot, entry.event, entry.verdict
+            kind = type(event)
+            snapshot, entry.outcome = step(before, event)
+            changes: dict[str, Any] = {}
+            if snapshot is not before:
+                for name, get in changeable[kind, entry.outcome.rule]:
                     new, old = get(snapshot), get(before)
                     if new is not old and new != old:
-                        changed += 1
-                        agrees = agrees and name in logged and logged[name] == new
-            if not agrees or changed != len(logged):
-                wrong = _compare(entry, before, snapshot)
-                yield Inexplicable(entry, machine.ir.name, f"{event!r}: {wrong}")
-                return
+                        changes[name] = new
+            if (
+                entry.outcome[:3] != verdict
+                or changes != entry.changes
+                or entry.before != before.state
+                or entry.after != snapshot.state
+            ):
+                return Inexplicable(entry, machine.ir.name, f"{event!r}: {_compare(entry, before, snapshot)}")
         elif isinstance(entry, Birth):
             snapshot = entry.start
             if not entry.restored and snapshot.state != machine.ir.states[0]:
-                yield Inexplicable(entry, machine.ir.name, f"born in {snapshot.state}: the table says that it is born "
-                                   f"in {machine.ir.states[0]}")  # fmt: skip
-                return
+                return Inexplicable(entry, machine.ir.name, f"born in {snapshot.state}: the table says that it is born "
+                                    f"in {machine.ir.states[0]}")  # fmt: skip
         entry.post = snapshot
+    return None
 
 
 @cache
@@ -107,11 +103,10 @@ def _compare(step: Step, before: Any, after: Any) -> str:
     said += f" ({outcome.reason}: {outcome.text})" if outcome.refused else f", then {after.state}"
     if step.before != before.state:
         return f"logged in state {step.before}, but the instance was in {before.state}; {said}"
-    verdict = {"kind": outcome.kind, "rule": outcome.rule, "reason": outcome.reason}
-    if step.verdict != verdict:
-        logged = step.verdict
-        reason = f" ({logged['reason']})" if logged["reason"] else ""
-        return f"logged as {logged['kind']} by {logged['rule']}{reason}; {said}"
+    logged = step.verdict
+    if logged != outcome[:3]:
+        reason = f" ({logged.reason})" if logged.reason else ""
+        return f"logged as {logged.kind} by {logged.rule}{reason}; {said}"
     if step.after != after.state:
         return f"logged with state {step.after} after it; {said}"
     for name in sorted(changed.keys() | step.changes.keys()):

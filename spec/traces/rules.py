@@ -11,6 +11,8 @@ Rules of this file:
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ...statemachines.machines import MACHINES
 from .judging import Rule, Select, always, births, counted, facts, leads, moments, needs, once, related, steps
 from .relations import (
@@ -54,6 +56,10 @@ receipts = facts("Lease", "receipt")
 begun = steps("Session", "BeginTurn", kinds=TAKEN)
 admitted = steps("Gate", "Admit", kinds=TAKEN)
 ending = Select("the end of a Lease", ends)
+settled = Select("a Lease settled", lambda run: [e for e in run.selected(ending) if e.post.state == "SETTLED"])
+ended_at_birthplace = Select(
+    "the end of a Lease that was not restored", lambda run: [e for e in run.selected(ending) if not e.track.restored]
+)
 receipt_or_loss = Select("the receipt or the loss of its Lease", receipts_and_losses)
 installing = steps("Gate", "Install", kinds="go")
 sync_any = moments("Sync", "a Sync")
@@ -86,17 +92,15 @@ RULES: tuple[Rule, ...] = (
            lambda run, e: None if e.track.killed else "" if e.post.state in OVER else f"it stays {e.post.state}",
            missing=True,
            why="every lease ends in settled or lost, unless its process was killed"),
-    leads("settled_has_receipt", ending, receipts,
-          by=lambda e: (e.incarnation, e.instance) if e.post.state == "SETTLED" else None,
-          of=life, lost=lambda run, e: e.track.killed,
+    leads("settled_has_receipt", settled, receipts,
+          by=life, of=life, lost=lambda run, e: e.track.killed,
           why="a settled lease has exactly one receipt"),
     once("one_receipt", receipts, by=lambda e: e.instance,
          why="a settled lease has exactly one receipt"),
     always("receipt_is_true", receipts, is_receipt_true,
            why="a receipt says what the lease was: its session, ending and version spans"),
-    leads("over_leaves_gate", ending, steps("Gate", "Settle", "GiveUp"),
-          by=lambda e: None if e.track.restored else (e.incarnation, e.instance),
-          of=lease_here, lost=lambda run, e: e.track.killed,
+    leads("over_leaves_gate", ended_at_birthplace, steps("Gate", "Settle", "GiveUp"),
+          by=life, of=lease_here, lost=lambda run, e: e.track.killed,
           why="a lease that is over no longer holds its gate up"),
     needs("gate_settles_what_is_over", steps("Gate", "Settle"), receipt_or_loss,
           by=lease_here, of=life,
@@ -117,7 +121,7 @@ RULES: tuple[Rule, ...] = (
 
     # sessions: where turns run
     needs("lease_has_turn", born, begun,
-          by=lambda e: (e.post.session, e.instance), of=turn,
+          by=attrgetter("post.session", "instance"), of=turn,
           lost=lambda run, e: run.cut("Session", e.post.session),
           why="a request is made in a turn of its session"),
     once("turn_leases", begun, by=lease_named,
@@ -130,8 +134,8 @@ RULES: tuple[Rule, ...] = (
     related("bound_at_published", bound_at_published,
             why="sessions are bound only at a published version"),
     needs("forwarded_where_bound", steps("Lease", "Forward", kinds=TAKEN),
-          moments("Session", "a Session in a turn with the lease, bound there", lambda s: s.state == "TURN"),
-          by=lambda e: (e.post.session, e.instance, e.incarnation),
+          moments("Session", "a Session in a turn with the lease, bound there", "TURN"),
+          by=attrgetter("post.session", "instance", "incarnation"),
           of=lambda e: [(e.instance, lease, e.post.incarnation) for lease in e.post.leases],
           lost=lambda run, e: e.track.killed or run.cut("Session", e.post.session),
           why="a binding is durable before its lease is forwarded, and all turns of it run on its incarnation"),
@@ -142,7 +146,7 @@ RULES: tuple[Rule, ...] = (
     related("turn_ends_with_lease", turns_over,
             why="a turn ends when its lease is settled or lost"),
     needs("lost_with_its_replica", steps("Session", "Lose", kinds=TAKEN),
-          moments("Replica", "the death of that Replica", lambda r: r.state == "DEAD"),
+          moments("Replica", "the death of that Replica", "DEAD"),
           by=lambda e: e.event.incarnation, of=lambda e: e.instance, lost=lambda run, e: run.cut("Replica"),
           why="a session is lost only with the incarnation that it was bound to"),
 
@@ -197,19 +201,19 @@ RULES: tuple[Rule, ...] = (
           by=lambda e: e.instance, of=lambda e: e.incarnation, lost=its_gate_is_cut,
           why="a replica has started when its gate was claimed"),
     needs("synced_is_open", steps("Replica", "Synced", kinds=TAKEN),
-          moments("Gate", "its Gate open", lambda g: g.state == "OPEN"),
-          by=lambda e: (e.instance, e.event.version), of=lambda e: (e.incarnation, e.post.version),
+          moments("Gate", "its Gate open", "OPEN"),
+          by=attrgetter("instance", "event.version"), of=attrgetter("incarnation", "post.version"),
           lost=its_gate_is_cut,
           why="a replica serves after its gate was open at the version"),
     needs("synced_is_published", steps("Replica", "Synced", kinds=TAKEN),
-          moments("Sync", "its Sync idle at the version", lambda s: s.state == "IDLE"),
+          moments("Sync", "its Sync idle at the version", "IDLE"),
           by=lambda e: (e.incarnation, e.event.version), of=lambda e: (e.incarnation, e.post.published),
           why="a replica serves the version that its controller has published"),
     always("replica_versions_grow", steps("Replica", "Synced", kinds=TAKEN),
            lambda run, e: "" if e.event.version >= (e.before_it.version or 0) else f"it was at {e.before_it.version}",
            why="an incarnation goes on to newer versions only"),
     needs("poisoned_gate", steps("Replica", "Poisoned", kinds=TAKEN),
-          moments("Gate", "its Gate poisoned", lambda g: g.state == "POISONED"),
+          moments("Gate", "its Gate poisoned", "POISONED"),
           by=lambda e: e.instance, of=lambda e: e.incarnation, lost=its_gate_is_cut,
           why="a replica is replaced for a poison that its gate has"),
     always("exited_is_known", steps("Replica", "Exited", kinds=TAKEN),

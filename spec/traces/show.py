@@ -19,8 +19,8 @@ def show(path: Path, instance: str, machine: str | None = None, machines: Sequen
         for entry in track.entries:
             text = entry.said
             if isinstance(entry, Step):
-                reason = entry.verdict["reason"]
-                text += f"  {entry.before} → {entry.after}  {entry.verdict['rule']}{f' ({reason})' if reason else ''}"
+                reason = entry.verdict.reason
+                text += f"  {entry.before} → {entry.after}  {entry.verdict.rule}{f' ({reason})' if reason else ''}"
                 text += "".join(f"  {name}={value!r}" for name, value in entry.changes.items())
                 text += f"  [{entry.cause}]" if entry.cause else ""
             yield f"  {entry.n:>5}  {text}"

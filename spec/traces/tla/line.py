@@ -42,7 +42,8 @@ def in_order(trace: Trace, progress: Progress = quietly) -> list[Entry]:
     for number, rule in enumerate(RULES):
         rule.apply(run, found)
         progress("rules", number + 1, len(RULES))
-    edges = [(first, second) for first, second, _ in found.edges] + list(_lives(run)) + list(_claims(run))
+    edges = [pair for e in found.edges for pair in zip(e.earlier, e.later, strict=True)]
+    edges += [*_lives(run), *_claims(run)]
     entries = [entry for track in run.tracks for entry in track.entries]
     neighbours = [(a, b) for track in run.tracks for a, b in pairwise(track.entries)]
     placed = _sorted(entries, [*neighbours, *edges, *_processes(entries)])

@@ -72,7 +72,7 @@ class WeightSyncLog:
             raise TraceError("replicas have different ranks, and WeightSync has one set: judge it without --tla")
         self.ranks = sorted(next(iter(rank_sets), frozenset()))
         self._terms = sorted({e.post.term for e in syncs})
-        begins = [e for e in syncs if isinstance(e, Step) and e.name == "Begin" and e.verdict["kind"] == "go"]
+        begins = [e for e in syncs if isinstance(e, Step) and e.name == "Begin" and e.verdict.kind == "go"]
         caught = [e for e in syncs if e.name == "catch_up"]
         self._epochs = sorted({e.event.epoch for e in begins} | {_value(e, "epoch") for e in caught})
         self._versions = sorted({e.event.version for e in begins} | {_value(e, "version") for e in caught})
