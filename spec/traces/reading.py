@@ -167,7 +167,7 @@ def read(path: Path, machines: Sequence[Any], progress: Progress = quietly) -> T
         raise reader.fail("is nested too deeply", "no line of a trace is: merge the logs of the run again") from error
 
 
-_DECISION = frozenset(Decision._fields)
+_MEMBERS = {kind: frozenset(("line", *shape)) for kind, shape in SHAPES.items()}
 
 
 class _Reader:
@@ -232,7 +232,7 @@ class _Reader:
         if not isinstance(kind, str) or kind not in SHAPES or (kind == "header") != (self.number == 1):
             raise self.fail(f"is no line of a trace (kind {kind!r})", f"a line is one of {', '.join(self.readers)}")
         shape = SHAPES[kind]
-        if members.keys() - {"line"} != shape.keys():
+        if members.keys() != _MEMBERS[kind]:
             wrong = sorted((members.keys() - {"line"}) ^ shape.keys())
             raise self.fail(f"a {kind} line with other members ({', '.join(wrong)})", f"it has {', '.join(shape)}")
         for name, type_ in shape.items():
@@ -369,10 +369,13 @@ class _Reader:
         track.entries.append(Fact(self.number, track, len(track.entries), name, decoded))
 
     def decision(self, verdict: dict[str, Any]) -> Decision:
-        if verdict.keys() != _DECISION or not all(isinstance(v, str) for v in verdict.values()):
+        kind, rule, reason = map(verdict.get, Decision._fields)
+        if len(verdict) != 3 or not (isinstance(kind, str) and isinstance(rule, str) and isinstance(reason, str)):
             raise self.fail(f"a verdict of {', '.join(verdict)}", "it has kind, rule and reason, each a string")
-        decision = Decision(**verdict)
-        return self.decisions.setdefault(decision, decision)
+        known = self.decisions.get((kind, rule, reason))
+        if known is None:
+            known = self.decisions[kind, rule, reason] = Decision(kind, rule, reason)
+        return known
 
     def state(self, track: Track, name: str) -> str:
         """The machine's own name of a state."""
