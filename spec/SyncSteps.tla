@@ -203,4 +203,23 @@ Spec == Init /\ [][Next]_vars
 
 \* Nothing changes but what the event is about, and with it comes what the contract wants.
 EveryStep == wrong = {}
+
+\* What must be taken is taken: an operation that only refused would break nothing else here.
+Newer(v) == m.published = <<>> \/ m.published[1] < v
+Obeys ==
+  /\ m.state = "IDLE" =>
+       \A e \in Epochs : e > m.epoch =>
+         /\ SyncRestore_acts(m, e, m.published)
+         /\ \A v \in Versions : \A some \in SUBSET Replica : Enough(some) =>
+              /\ Newer(v) => SyncBegin_acts(m, e, v, some, "wait", FALSE) /\ SyncBegin_acts(m, e, v, some, "keep", TRUE)
+              /\ m.published = <<v>> => SyncBegin_acts(m, e, v, some, "wait", TRUE)
+  /\ m.state = "SEALING" => \A r \in m.members \ m.answered : SyncSealed_acts(m, r)
+  /\ m.state = "DRAINING" => \A r \in m.members \ m.answered : SyncDrained_acts(m, r)
+  /\ m.state = "LENT" => SyncTrained_acts(m)
+  /\ m.state = "INSTALLING" => \A r \in m.members \ (m.answered \cup m.refusing) :
+       SyncInstalled_acts(m, r) /\ SyncDeclined_acts(m, r)
+  /\ m.state = "RECORDING" => SyncRecorded_acts(m)
+  /\ m.state \in {"REOPENING", "ROLLING_BACK"} => \A r \in m.members \ m.answered : SyncClosed_acts(m, r)
+  /\ m.state \notin {"IDLE", "FAILED"} => \A r \in m.members : SyncDrop_acts(m, r)
+  /\ m.state # "FAILED" => SyncOverruled_acts(m)
 =============================================================================

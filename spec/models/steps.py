@@ -10,8 +10,7 @@ from .form import SystemModel, members
 
 
 def _steps(name: str, about: str, module: str, constants: dict[str, str], distinct: int) -> SystemModel:
-    invariants = ("EveryStep",) if module == "SyncSteps" else ("EveryStep", "Obeys")
-    config = Config(constants=constants, invariants=invariants)
+    config = Config(constants=constants, invariants=("EveryStep", "Obeys"))
     return SystemModel(name, about, module, config, distinct=distinct, tlc_only=True)
 
 
