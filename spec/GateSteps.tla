@@ -322,11 +322,14 @@ EveryStep == wrong = {}
 Obeys ==
   /\ \A n \in Terms : n > m.term => GateClaim_acts(m, n)
   /\ m.state \in {"OPEN", "REOPENED"} =>
-       /\ \A l \in Lease \ (Held(m) \cup m.orphaned) : GateAdmit_acts(m, l, <<>>)
+       /\ \A l \in Lease \ (Held(m) \cup m.orphaned) : GateAdmit_acts(m, l, <<>>) /\ GateAdmit_acts(m, l, m.version)
        /\ \A l \in Lease : \A e \in 0..m.epoch : GateFrozen_acts(m, l, e)
   /\ \A l \in Held(m) \cup m.orphaned : GateSettle_acts(m, l)
   /\ \A l \in m.suspended : GateOrphan_acts(m, l)
-  /\ m.state # "POISONED" => \A l \in m.orphaned : GateGiveUp_acts(m, l)
+  /\ m.state # "POISONED" =>
+       /\ \A l \in m.orphaned : GateGiveUp_acts(m, l)
+       /\ \A l \in m.active : GateOrphan_acts(m, l)
+       /\ GatePoison_acts(m, m.term) /\ GateFault_acts(m)
   /\ m.state \in {"SEALED", "DRAINING", "INSTALLING"} =>
        \A l \in Lease : \A e \in Epochs : e < m.epoch => GateFrozen_acts(m, l, e)
   /\ m.state = "DRAINING" /\ m.mode = "keep" => \A l \in m.active : GateFrozen_acts(m, l, m.epoch)
@@ -334,12 +337,22 @@ Obeys ==
   /\ m.state \in {"OPEN", "SEALED"} => \A e \in Epochs : e > m.epoch => GateSeal_acts(m, m.term, e, "wait", 0)
   /\ m.state \in {"SEALED", "DRAINING"} /\ m.mode = "wait" => GateEscalate_acts(m, m.term, m.epoch, "abort")
   /\ m.state = "SEALED" => GateDrain_acts(m, m.term, m.epoch)
+  /\ m.state \in {"SEALED", "DRAINING"} /\ m.resident => GateResume_acts(m, m.term, m.epoch)
+  /\ m.state = "DRAINING" /\ ~m.resident /\ m.lent = <<>> =>
+       \A e \in Epochs : e > m.epoch => GateSeal_acts(m, m.term, e, "wait", 0)
+  /\ m.state = "DRAINING" /\ Drained(m) /\ m.lent = <<>> =>
+       /\ m.suspended = {} => GateLend_acts(m, m.term, m.epoch, "l1")
+       /\ \A v \in 0..MaxVersion :
+            (m.version = <<>> \/ m.version[1] < v \/ (~m.resident /\ m.version = <<v>>)) =>
+            GateInstall_acts(m, m.term, m.epoch, v, [k \in Rank |-> "a"])
+  /\ m.state \in {"SEALED", "DRAINING", "INSTALLING"} => GateRenew_acts(m, m.term, m.epoch, 0)
   /\ m.state = "DRAINING" /\ Idle(m) => \A k \in Rank : GateQuiesced_acts(m, m.epoch, k)
   /\ m.state = "DRAINING" /\ m.lent # <<>> => GateReturned_acts(m, m.term, m.epoch, m.lent[1])
   /\ m.state \in {"SEALED", "DRAINING"} /\ m.resident => GateDeadline_acts(m, m.epoch, m.timer)
   /\ m.state = "INSTALLING" =>
        /\ GateDeadline_acts(m, m.epoch, m.timer)
-       /\ \A k \in Rank : GateInstalled_acts(m, m.epoch, k, m.digests[k])
+       /\ \A k \in Rank : GateInstalled_acts(m, m.epoch, k, m.digests[k]) /\ GateInstallFailed_acts(m, m.epoch, k)
+       /\ m.verified = Rank => GateReopen_acts(m, m.term, m.epoch)
   /\ m.state = "REOPENED" =>
        IF m.suspended = {} THEN GateClose_acts(m, m.term, m.epoch)
        ELSE /\ GateDeadline_acts(m, m.epoch, m.timer)
