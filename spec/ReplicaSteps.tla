@@ -98,14 +98,12 @@ OfSynced(v) ==
                        /\ t[1] = [m EXCEPT !.state = "SERVING", !.version = <<v>>, !.missed_probes = 0, !.installing = FALSE],
                        "Serves"))
 
-\* Before its gate is claimed an answer is no news.
 OfAnswered(installs) ==
   LET t == ReplicaAnswered_step(m, installs)
   IN IF t = <<>> THEN {}
      ELSE Steps("Answered", t,
-                Unless(m.state # "STARTING"
-                       /\ t[1] = [m EXCEPT !.state = IF @ = "SUSPECT" THEN "SERVING" ELSE @,
-                                           !.missed_probes = 0, !.installing = installs], "Probes"))
+                Unless(t[1] = [m EXCEPT !.state = IF @ = "SUSPECT" THEN "SERVING" ELSE @,
+                                        !.missed_probes = 0, !.installing = installs], "Probes"))
 
 OfMissed ==
   LET t == ReplicaMissed_step(m)
@@ -149,7 +147,7 @@ Obeys ==
   /\ m.state = "STARTING" => ReplicaStarted_acts(m)
   /\ IsUp(m.state) => \A v \in Versions : ReplicaSynced_acts(m, v)
   /\ m.state \in {"SERVING", "SUSPECT"} => ReplicaLeftBehind_acts(m)
-  /\ (IsUp(m.state) \/ m.state = "LEAVING") => \A installs \in BOOLEAN : ReplicaAnswered_acts(m, installs)
+  /\ m.state # "DEAD" => \A installs \in BOOLEAN : ReplicaAnswered_acts(m, installs)
   /\ (m.state # "DEAD" /\ ~m.installing) => ReplicaMissed_acts(m)
   /\ (m.state # "DEAD" /\ m.installing) => ReplicaOverdue_acts(m)
   /\ m.state # "DEAD" =>

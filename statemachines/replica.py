@@ -95,7 +95,7 @@ class Replica(Machine):
         row(Started,     starts,        ignore,       ignore,         ignore,       ignore,         dead),
         row(Synced,      ignore,        syncs,        updates,        syncs,        ignore,         dead),
         row(LeftBehind,  ignore,        ignore,       falls_behind,   falls_behind, ignore,         ignore),
-        row(Answered,    ignore,        answers,      answers,        recovers,     answers,        ignore),
+        row(Answered,    answers,       answers,      answers,        recovers,     answers,        ignore),
         row(Missed,      misses,        misses,       misses_serving, misses,       misses_leaving, ignore),
         row(Overdue,     overdue,       overdue,      overdue,        overdue,      overdue,        ignore),
         row(Poisoned,    dies,          dies,         dies,           dies,         dies_leaving,   ignore),

@@ -57,11 +57,6 @@ ReplicaLeftBehindFallsBehind ==
     /\ ReplicaLeftBehindFallsBehind_when(m)
     /\ m' = ReplicaLeftBehindFallsBehind_next(m)
 
-ReplicaAnsweredIgnore ==
-    /\ m.state \in ReplicaAnsweredIgnore_states
-    /\ ReplicaAnsweredIgnore_when(m, 0)
-    /\ UNCHANGED m
-
 ReplicaAnsweredAnswers ==
     /\ m.state \in ReplicaAnsweredAnswers_states
     /\ \E a_installing \in BOOLEAN :
@@ -75,6 +70,11 @@ ReplicaAnsweredRecovers ==
         /\ ReplicaAnsweredRecovers_when(m, a_installing)
         /\ m' = ReplicaAnsweredRecovers_next(m, a_installing)
         /\ m'.missed_probes <= 2
+
+ReplicaAnsweredIgnore ==
+    /\ m.state \in ReplicaAnsweredIgnore_states
+    /\ ReplicaAnsweredIgnore_when(m, 0)
+    /\ UNCHANGED m
 
 ReplicaMissedMisses ==
     /\ m.state \in ReplicaMissedMisses_states

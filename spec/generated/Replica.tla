@@ -143,14 +143,10 @@ ReplicaLeftBehind_refused(rLeftBehind) == FALSE
 \* Answered(installing) --------------------------------------------------------------------------------------
 \* It answered a probe, and said whether it installs.
 
-\* ignore: ignored
-ReplicaAnsweredIgnore_states == {"STARTING", "DEAD"}
-ReplicaAnsweredIgnore_when(rAnswered, rAnswered_installing) == rAnswered.state \in {"STARTING", "DEAD"}
-
 \* answers: stays
-ReplicaAnsweredAnswers_states == {"SYNCING", "SERVING", "LEAVING"}
+ReplicaAnsweredAnswers_states == {"STARTING", "SYNCING", "SERVING", "LEAVING"}
 ReplicaAnsweredAnswers_when(rAnswered, rAnswered_installing) ==
-    rAnswered.state \in {"SYNCING", "SERVING", "LEAVING"}
+    rAnswered.state \in {"STARTING", "SYNCING", "SERVING", "LEAVING"}
 ReplicaAnsweredAnswers_next(rAnswered, rAnswered_installing) ==
     [rAnswered EXCEPT !.missed_probes = 0, !.installing = rAnswered_installing]
 
@@ -163,8 +159,12 @@ ReplicaAnsweredRecovers_next(rAnswered, rAnswered_installing) ==
         !.missed_probes = 0,
         !.installing = rAnswered_installing]
 
+\* ignore: ignored
+ReplicaAnsweredIgnore_states == {"DEAD"}
+ReplicaAnsweredIgnore_when(rAnswered, rAnswered_installing) == rAnswered.state = "DEAD"
+
 \* the event as a whole
-ReplicaAnswered_states == {"SYNCING", "SERVING", "SUSPECT", "LEAVING"}
+ReplicaAnswered_states == {"STARTING", "SYNCING", "SERVING", "SUSPECT", "LEAVING"}
 ReplicaAnswered_acts(rAnswered, rAnswered_installing) ==
     \/ ReplicaAnsweredAnswers_when(rAnswered, rAnswered_installing)
     \/ ReplicaAnsweredRecovers_when(rAnswered, rAnswered_installing)
@@ -177,9 +177,9 @@ ReplicaAnswered(rAnswered, rAnswered_installing) ==
       [] ReplicaAnsweredRecovers_when(rAnswered, rAnswered_installing) -> ReplicaAnsweredRecovers_next(rAnswered, rAnswered_installing)
       [] OTHER -> rAnswered
 ReplicaAnswered_rule(rAnswered, rAnswered_installing) ==
-    CASE ReplicaAnsweredIgnore_when(rAnswered, rAnswered_installing) -> "ignore"
-      [] ReplicaAnsweredAnswers_when(rAnswered, rAnswered_installing) -> "answers"
+    CASE ReplicaAnsweredAnswers_when(rAnswered, rAnswered_installing) -> "answers"
       [] ReplicaAnsweredRecovers_when(rAnswered, rAnswered_installing) -> "recovers"
+      [] ReplicaAnsweredIgnore_when(rAnswered, rAnswered_installing) -> "ignore"
 ReplicaAnswered_out(rAnswered, rAnswered_installing) == <<>>
 ReplicaAnswered_refused(rAnswered, rAnswered_installing) == FALSE
 

@@ -49,7 +49,7 @@ STEPS: tuple[SystemModel, ...] = (
     _steps("steps-session", "each step of a session of 2 requests, bound twice", "SessionSteps", _SESSION, 318),
     _steps("steps-lease", "each step of a lease of 2 versions", "LeaseSteps", _LEASE, 210),
     _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
-    _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 105),
+    _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 108),
 )
 
 OF_STEPS = frozenset(m.name for m in STEPS)
