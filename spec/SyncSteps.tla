@@ -50,7 +50,7 @@ Complete(by, r) == Left(by, r) \subseteq Heard(by, r)
 Decided(by, r) == Left(by, r) \subseteq (Heard(by, r) \cup Refused(by, r))
 Proved(by, r) == IF by = "Declined" THEN m.answered ELSE Heard(by, r)
 
-Enough(some) == Cardinality(some) >= m.minimum
+Enough(some) == some # {} /\ Cardinality(some) >= m.minimum
 
 \* What must be so before the operation comes to a phase, and what is sent then. r is the member that was told of.
 Enters(y, outs, by, r) ==

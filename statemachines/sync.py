@@ -14,6 +14,7 @@ Rules of this file:
 from .expressions import Bool, EnumOf, Nat, Note, Opt, SetOf
 from .ir import Scope
 from .machine import Inside, Machine, Output
+from .properties import never
 from .sorts import Mode, ReplicaId
 from .table import Refuse, State, Table, choose, columns, go, ignore, row, stay
 
@@ -121,7 +122,7 @@ class Sync(Machine):
     is_newer = ~published.is_some() | (published.or_else(0) < Begin.version)
     is_same = Begin.lend & (published == Begin.version)
     later = Begin.epoch > epoch
-    enough = minimum <= Begin.members.size()
+    enough = (minimum <= Begin.members.size()) & ~Begin.members.is_empty()
     begins = choose(
         go(SEALING)
         .when(later, enough, is_newer | is_same)
@@ -212,7 +213,7 @@ class Sync(Machine):
     rest = members.excluding(Drop.replica)
     kept = answered.excluding(Drop.replica)
     is_member = members.has(Drop.replica)
-    enough_left = minimum <= rest.size()
+    enough_left = (minimum <= rest.size()) & ~rest.is_empty()
     waiting = ~(rest <= kept)
     leaves = stay().when(is_member, enough_left, waiting).do(members.remove(Drop.replica), answered.remove(Drop.replica))
     gives_up = (
@@ -304,4 +305,6 @@ class Sync(Machine):
         row(Drop,       ignore,      drops_sealing, drops_draining, drops_lent,  drops_installing, drops_recording, drops_reopening, drops_back,   ignore),
     )
     # fmt: on
+    asks = SEALING | DRAINING | LENT | INSTALLING | REOPENING | ROLLING_BACK
+    asks_somebody = never(asks & members.is_empty())
     scope = Scope(nat=1, nats=(("epoch", 1), ("version", 1), ("published", 1), ("term", 0)), ids=(("ReplicaId", 2),))

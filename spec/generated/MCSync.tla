@@ -543,4 +543,7 @@ TypeOK ==
     /\ (\A bound69 \in m.answered : bound69 \in ReplicaId)
     /\ (\A bound70 \in m.refusing : bound70 \in ReplicaId)
 
+\* never (SEALING or DRAINING or LENT or INSTALLING or REOPENING or ROLLING_BACK) and (members is empty)
+asks_somebody == ~(((m.state = "SEALING") \/ (m.state = "DRAINING") \/ (m.state = "LENT") \/ (m.state = "INSTALLING") \/ (m.state = "REOPENING") \/ (m.state = "ROLLING_BACK")) /\ (m.members = {}))
+
 ================================================================================

@@ -89,6 +89,7 @@ SyncBeginBegins_when(sBegin, sBegin_epoch, sBegin_version, sBegin_members, sBegi
     /\ sBegin.state = "IDLE"
     /\ sBegin.epoch < sBegin_epoch
     /\ sBegin.minimum <= Cardinality(sBegin_members)
+    /\ sBegin_members # {}
     /\ ((sBegin.published = <<>>) \/ ((IF sBegin.published = <<>> THEN 0 ELSE sBegin.published[1]) < sBegin_version) \/ (sBegin_lend /\ (sBegin.published = <<sBegin_version>>)))
 SyncBeginBegins_next(sBegin, sBegin_epoch, sBegin_version, sBegin_members, sBegin_mode, sBegin_lend) ==
     [sBegin EXCEPT
@@ -114,15 +115,15 @@ SyncBeginBeginsTooFew_states == {"IDLE"}
 SyncBeginBeginsTooFew_when(sBegin, sBegin_epoch, sBegin_version, sBegin_members, sBegin_mode, sBegin_lend) ==
     /\ sBegin.state = "IDLE"
     /\ sBegin.epoch < sBegin_epoch
-    /\ sBegin.minimum > Cardinality(sBegin_members)
+    /\ ~((sBegin.minimum <= Cardinality(sBegin_members)) /\ (sBegin_members # {}))
 
 \* begins_not_newer: refused not_newer
 SyncBeginBeginsNotNewer_states == {"IDLE"}
 SyncBeginBeginsNotNewer_when(sBegin, sBegin_epoch, sBegin_version, sBegin_members, sBegin_mode, sBegin_lend) ==
     /\ sBegin.state = "IDLE"
-    /\ (~((sBegin.epoch < sBegin_epoch) /\ (sBegin.minimum <= Cardinality(sBegin_members)) /\ ((sBegin.published = <<>>) \/ ((IF sBegin.published = <<>> THEN 0 ELSE sBegin.published[1]) < sBegin_version) \/ (sBegin_lend /\ (sBegin.published = <<sBegin_version>>)))))
+    /\ (~((sBegin.epoch < sBegin_epoch) /\ (sBegin.minimum <= Cardinality(sBegin_members)) /\ (sBegin_members # {}) /\ ((sBegin.published = <<>>) \/ ((IF sBegin.published = <<>> THEN 0 ELSE sBegin.published[1]) < sBegin_version) \/ (sBegin_lend /\ (sBegin.published = <<sBegin_version>>)))))
     /\ sBegin.epoch < sBegin_epoch
-    /\ ~((sBegin.epoch < sBegin_epoch) /\ (sBegin.minimum > Cardinality(sBegin_members)))
+    /\ ~((sBegin.epoch < sBegin_epoch) /\ (~((sBegin.minimum <= Cardinality(sBegin_members)) /\ (sBegin_members # {}))))
 
 \* busy: refused busy, may be tried again
 SyncBeginBusy_states == {"SEALING", "DRAINING", "LENT", "INSTALLING", "RECORDING", "REOPENING", "ROLLING_BACK"}
@@ -702,6 +703,7 @@ SyncDropDropsSealingLeaves_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "SEALING"
     /\ sDrop_replica \in sDrop.members
     /\ sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ (sDrop.members \ {sDrop_replica}) # {}
     /\ ~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))
 SyncDropDropsSealingLeaves_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT !.members = sDrop.members \ {sDrop_replica}, !.answered = sDrop.answered \ {sDrop_replica}]
@@ -712,6 +714,7 @@ SyncDropDropsSealing2_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "SEALING"
     /\ sDrop_replica \in sDrop.members
     /\ sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ (sDrop.members \ {sDrop_replica}) # {}
     /\ (sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})
 SyncDropDropsSealing2_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT
@@ -726,7 +729,7 @@ SyncDropDropsSealingGivesUp_states == {"SEALING"}
 SyncDropDropsSealingGivesUp_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "SEALING"
     /\ sDrop_replica \in sDrop.members
-    /\ sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ ~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
     /\ (sDrop.members \ {sDrop_replica}) # {}
 SyncDropDropsSealingGivesUp_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT
@@ -741,7 +744,7 @@ SyncDropDropsSealingNobodyLeft_states == {"SEALING"}
 SyncDropDropsSealingNobodyLeft_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "SEALING"
     /\ sDrop_replica \in sDrop.members
-    /\ sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ ~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
     /\ (sDrop.members \ {sDrop_replica}) = {}
 SyncDropDropsSealingNobodyLeft_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT
@@ -755,10 +758,10 @@ SyncDropDropsSealingNobodyLeft_out(sDrop, sDrop_replica) == <<[out |-> "Report",
 SyncDropDropsSealingIgnore_states == {"SEALING"}
 SyncDropDropsSealingIgnore_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "SEALING"
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ (~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) = {}))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}) /\ (~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))) /\ ((sDrop.members \ {sDrop_replica}) = {}))
 
 \* drops_draining_leaves: stays
 SyncDropDropsDrainingLeaves_states == {"DRAINING"}
@@ -766,6 +769,7 @@ SyncDropDropsDrainingLeaves_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
     /\ sDrop_replica \in sDrop.members
     /\ sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ (sDrop.members \ {sDrop_replica}) # {}
     /\ ~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))
 SyncDropDropsDrainingLeaves_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT !.members = sDrop.members \ {sDrop_replica}, !.answered = sDrop.answered \ {sDrop_replica}]
@@ -776,6 +780,7 @@ SyncDropDropsDraining2_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
     /\ sDrop_replica \in sDrop.members
     /\ sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ (sDrop.members \ {sDrop_replica}) # {}
     /\ (sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})
     /\ ~sDrop.lend
 SyncDropDropsDraining2_next(sDrop, sDrop_replica) ==
@@ -792,6 +797,7 @@ SyncDropDropsDraining3_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
     /\ sDrop_replica \in sDrop.members
     /\ sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ (sDrop.members \ {sDrop_replica}) # {}
     /\ (sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})
     /\ sDrop.lend
 SyncDropDropsDraining3_next(sDrop, sDrop_replica) ==
@@ -807,7 +813,7 @@ SyncDropDropsDrainingGivesUp_states == {"DRAINING"}
 SyncDropDropsDrainingGivesUp_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
     /\ sDrop_replica \in sDrop.members
-    /\ sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ ~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
     /\ (sDrop.members \ {sDrop_replica}) # {}
 SyncDropDropsDrainingGivesUp_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT
@@ -822,7 +828,7 @@ SyncDropDropsDrainingNobodyLeft_states == {"DRAINING"}
 SyncDropDropsDrainingNobodyLeft_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
     /\ sDrop_replica \in sDrop.members
-    /\ sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))
+    /\ ~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
     /\ (sDrop.members \ {sDrop_replica}) = {}
 SyncDropDropsDrainingNobodyLeft_next(sDrop, sDrop_replica) ==
     [sDrop EXCEPT
@@ -836,11 +842,11 @@ SyncDropDropsDrainingNobodyLeft_out(sDrop, sDrop_replica) == <<[out |-> "Report"
 SyncDropDropsDrainingIgnore_states == {"DRAINING"}
 SyncDropDropsDrainingIgnore_when(sDrop, sDrop_replica) ==
     /\ sDrop.state = "DRAINING"
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ (~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})) /\ (~sDrop.lend))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})) /\ sDrop.lend)
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
-    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum > Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) = {}))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}) /\ (~((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica}))))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})) /\ (~sDrop.lend))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}) /\ ((sDrop.members \ {sDrop_replica}) \subseteq (sDrop.answered \ {sDrop_replica})) /\ sDrop.lend)
+    /\ ~((sDrop_replica \in sDrop.members) /\ (~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))
+    /\ ~((sDrop_replica \in sDrop.members) /\ (~((sDrop.minimum <= Cardinality((sDrop.members \ {sDrop_replica}))) /\ ((sDrop.members \ {sDrop_replica}) # {}))) /\ ((sDrop.members \ {sDrop_replica}) = {}))
 
 \* drops_lent: stays
 SyncDropDropsLent_states == {"LENT"}

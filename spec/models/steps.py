@@ -26,7 +26,7 @@ def _gate(ranks: int = 1, leases: int = 1, terms: int = 1, timers: int = 0) -> d
     }
 
 
-_SYNC = {"Replica": members("r", 2), "Minimums": "{1, 2}", "MaxEpoch": "1", "MaxVersion": "1"}
+_SYNC = {"Replica": members("r", 2), "Minimums": "{0, 1, 2}", "MaxEpoch": "1", "MaxVersion": "1"}
 _SESSION = {
     "Policies": '{"never", "on_loss", "on_evacuation"}',
     "Lease": members("l", 2),
@@ -45,7 +45,7 @@ STEPS: tuple[SystemModel, ...] = (
         "steps-timers", "each step of a gate with timers and windows under 2 terms", "GateSteps", _gate(timers=1), 4458
     ),
     _steps("steps-ranks", "each step of a gate of 2 ranks under 2 terms", "GateSteps", _gate(ranks=2), 3012),
-    _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 1420),
+    _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 2162),
     _steps("steps-session", "each step of a session of 2 requests, bound twice", "SessionSteps", _SESSION, 318),
     _steps("steps-lease", "each step of a lease of 2 versions", "LeaseSteps", _LEASE, 210),
     _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
