@@ -156,7 +156,9 @@ OfResume(n, e) == LET t == GateResume_step(m, n, e)
 
 OfEscalate(n, e, o) == LET t == GateEscalate_step(m, n, e, o)
   IN IF t = <<>> THEN {} ELSE Steps("Escalate", t,
-       Within(n, e) \cup Unless(m.mode = "wait" /\ o # "wait" /\ t[1] = [m EXCEPT !.mode = o], "Mode")
+       Within(n, e)
+       \cup Unless(m.state \in {"SEALED", "DRAINING"} /\ m.mode = "wait" /\ o # "wait" /\ t[1] = [m EXCEPT !.mode = o],
+                    "Mode")
        \cup Unless((m.state = "DRAINING") = (t[2] = <<[out |-> "StartDrain", epoch |-> e, mode |-> o]>>), "Mode"))
 
 OfDrain(n, e) == LET t == GateDrain_step(m, n, e)

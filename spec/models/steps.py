@@ -46,6 +46,13 @@ STEPS: tuple[SystemModel, ...] = (
     ),
     _steps("steps-ranks", "each step of a gate of 2 ranks under 2 terms", "GateSteps", _gate(ranks=2), 3012),
     _steps("steps-sync", "each step of an operation on 2 replicas", "SyncSteps", _SYNC, 2162),
+    _steps(
+        "steps-sync-three",
+        "each step of an operation on 3 replicas",
+        "SyncSteps",
+        _SYNC | {"Replica": members("r", 3), "Minimums": "{1}", "MaxVersion": "0"},
+        1288,
+    ),
     _steps("steps-session", "each step of a session of 2 requests, bound twice", "SessionSteps", _SESSION, 318),
     _steps("steps-lease", "each step of a lease of 2 versions", "LeaseSteps", _LEASE, 210),
     _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
