@@ -21,6 +21,7 @@ from ..statemachines.findings import Finding, findings
 from ..statemachines.ir import Scope
 from .alone import judge_properties
 from .checkers import tla_checker, tlc
+from .checkers.ending import endable
 from .checkers.model import CheckerMissing, CheckResult, Model
 from .claims import Claim, judged_claims, one_line
 from .counterexamples import Counterexample, counterexample
@@ -69,7 +70,9 @@ def judge_machine(
         return Row(ir.name, about, distinct, time.monotonic() - began, verdicts or {}, trouble, **more)
 
     try:
-        found = explore(machine, within, timeout=timeout)
+        ended = threading.Event()
+        with endable(ended.set):
+            found = explore(machine, within, timeout=timeout, stopped=ended.is_set)
         report = compare(machine, timeout, within, found, checkers)
     except (TooLarge, RuntimeError) as error:
         if isinstance(error, CheckerMissing):
@@ -108,6 +111,10 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     An interrupt ends TLC at once, tla-checker at its time limit. Raises CheckerMissing.
     """
     try:
+        if not (system.properties or system.config.check_deadlock):
+            raise ModelError("nothing is claimed: name invariants or properties in its Config")
+        if system.violates and system.violates not in system.config.invariants:
+            raise ModelError(f"{system.violates} should fail and is not asked: name it in invariants of its Config")
         model = system.model()
     except ModelError as error:
         return Row(system.name, _properties(system), 0, 0.0, {}, f"error: {error}")

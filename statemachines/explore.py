@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,32 +75,48 @@ class TooLarge(Exception):
 MAX_STATES = 2_000_000
 """What fits into some 4 GiB of memory with its steps, for records of a dozen fields."""
 
+MAX_CHOICES = 100_000
+"""The most events, and the most newborn instances, that one scope may have."""
+
 
 def explore(
-    machine: type[Machine], scope: Scope | None = None, *, timeout: float | None = None, max_states: int = MAX_STATES
-) -> Exploration:
+    machine: type[Machine], scope: Scope | None = None, *, timeout: float | None = None, max_states: int = MAX_STATES,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Exploration:  # fmt: skip
     """Everything reachable in `scope`, by default the machine's own; it all stays in memory.
 
-    Raises TooLarge after `timeout` seconds, or at more than `max_states` snapshots.
+    Raises TooLarge after `timeout` seconds, soon after `stopped()`, at more than `max_states` snapshots, and
+    where the scope has more than `MAX_CHOICES` events or newborn instances.
     """
     ir = machine.ir
     deadline = None if timeout is None else time.monotonic() + timeout
     scope = scope or ir.scope
+
+    def go_on() -> None:
+        if deadline is not None and time.monotonic() > deadline:
+            raise TooLarge(f"stopped at its time limit of {timeout:g} s")
+        if stopped():
+            raise TooLarge("stopped from outside")
+
     bounded = [f for f in ir.fields if not f.given and f.type.kind != "note"]
     tests: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for cell, branch, test in guards(machine):
         if branch in cell.branches:
             tests.setdefault((cell.event, cell.state), []).append((branch.rule, test))
-    events = [(e.name, value) for e in ir.events for value in events_of(machine, e, scope)]
-    found = Exploration({snapshot: n for n, snapshot in enumerate(dict.fromkeys(births(machine, scope)))})
+    events = [
+        (e.name, value)
+        for e in ir.events
+        for value in _counted(events_of(machine, e, scope), f"events {e.name}", go_on)
+    ]
+    newborn = dict.fromkeys(_counted(births(machine, scope), "newborn instances", go_on))
+    found = Exploration({snapshot: n for n, snapshot in enumerate(newborn)})
     found.initial = len(found.states)
     clashes: set[tuple[str, str, str, str]] = set()
     waiting = deque(found.states)
     while waiting:
         if len(found.states) > max_states:
             raise TooLarge(f"more than {max_states} states in this scope")
-        if deadline is not None and time.monotonic() > deadline:
-            raise TooLarge(f"stopped at its time limit of {timeout:g} s")
+        go_on()
         before = waiting.popleft()
         source = found.states[before]
         for name, event in events:
@@ -124,6 +140,16 @@ def explore(
     found.unreached = [s for s in ir.states if s not in reached]
     found.dead = list(_dead(ir, found))
     return found
+
+
+def _counted(choices: Iterator[Any], what: str, go_on: Callable[[], None]) -> Iterator[Any]:
+    """The choices, one by one. Raises TooLarge for too many, and where the exploration must end."""
+    for number, choice in enumerate(choices):
+        if number >= MAX_CHOICES:
+            raise TooLarge(f"more than {MAX_CHOICES} {what} in this scope: give smaller bounds")
+        if number % 1000 == 0:
+            go_on()
+        yield choice
 
 
 def _also(tests: Any, outcome: Outcome, before: Any, event: Any) -> Iterator[str]:
@@ -167,7 +193,7 @@ def events_of(machine: type[Machine], event: Event, scope: Scope) -> Iterator[An
 
 
 def _product(fields: list[Field], scope: Scope) -> Iterator[dict[str, Any]]:
-    spaces = [list(values(f.type, f.name, scope)) for f in fields]
+    spaces = [list(itertools.islice(values(f.type, f.name, scope), MAX_CHOICES + 1)) for f in fields]
     for chosen in itertools.product(*spaces):
         yield {f.name: value for f, value in zip(fields, chosen, strict=True)}
 

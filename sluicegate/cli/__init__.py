@@ -10,11 +10,15 @@ any extra and a missing one is reported by its name.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import pkgutil
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
+from types import FrameType
 from typing import Protocol, cast
 
 EXTRAS: dict[str, str] = {
@@ -88,13 +92,44 @@ def parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
     return top
 
 
+class Ended(KeyboardInterrupt):
+    """A signal asks this process to end, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """While the block lasts SIGTERM and SIGHUP leave as little behind as Ctrl-C."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Ended(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return its exit status: 2 for a wrong use or a missing extra."""
+    """Run one sub-command and return its exit status: 2 for a wrong use or a missing extra.
+
+    Of a command that a signal has ended it is 128 and the signal's number.
+    """
     given = list(sys.argv[1:] if argv is None else argv)
     known = names()
     try:
         args = parser([given[0]] if given and given[0] in known else known).parse_args(given)
-        return args.run(args)
+        with _ended_by_signals():
+            return args.run(args)
     except ModuleNotFoundError as missing:
         extra = EXTRAS.get((missing.name or "").partition(".")[0])
         if extra is None:
@@ -104,5 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    except Ended as ended:
+        return 128 + ended.number
     except KeyboardInterrupt:
-        return 130
+        return 128 + signal.SIGINT

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sort, a number in a model's constants; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", type=float, default=600.0, metavar="SECONDS", help="for each run of a checker; 600 by default"
+        "--timeout", type=_seconds, default=600.0, metavar="SECONDS", help="for each run of a checker; 600 by default"
     )
     parser.add_argument(
         "--format", choices=("text", "mermaid", "json"), default="text",
@@ -66,6 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coverage", action="store_true",
         help="tell which rules of the tables this project's models take, those of --profile or --model",
     )  # fmt: skip
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is no time limit: give seconds above 0, at most 1000000")
+    return seconds
 
 
 Job = tuple[str, Callable[[], "Row"]]
