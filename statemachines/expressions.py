@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, Never, NoReturn, Self, TypeVar
 
 from .ir import BOOL, NAT, NOTE, Node, Type
-from .problems import caller, report
+from .loose import made
+from .problems import caller, report, stop
 
 T = TypeVar("T", bound="Expr")
 K = TypeVar("K", bound="Expr")
@@ -36,6 +38,9 @@ class Change:
     value: Node
     where: str
 
+    def __post_init__(self) -> None:
+        made(self, self.where)
+
 
 class Expr:
     """An expression. Fields are expressions that were given a name by the class body."""
@@ -48,6 +53,27 @@ class Expr:
     def of_node(cls, node: Node) -> Self:
         self = cls.__new__(cls)
         self.node = node
+        return self
+
+    def _declare(self, hint: Callable[[], Any], initial: object = None) -> None:
+        """Be a field of the type that `hint` gives."""
+        type_, wrong = None, ""
+        try:
+            type_ = type_of(hint())
+        except TypeError as error:
+            wrong = str(error)
+        if type_ is None:
+            mend = "declare it as in Nat(0), Opt(Nat), SetOf(LeaseId), MapOf(Rank, Nat), EnumOf(Mode.WAIT)"
+            stop(f"a field, {type(self).__name__}", wrong, mend)
+        self.node, self.initial = Node("field", (), type_), initial
+        made(self)
+
+    def __call__(self, *values: Never, **named: Never) -> Self:
+        """An error: what is declared is not called."""
+        start = "at first none" if self.node.type.kind == "opt" else "at first empty"
+        given = ", ".join(map(repr, (*values, *named.values())))
+        mend = f"leave ({given}) out: {type(self).__name__}(...) is {start}, and rules update it"
+        report(f"{type(self).__name__}(...)({given})", "calls a field", mend)
         return self
 
     def given(self) -> Self:
@@ -89,7 +115,8 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self} has no truth while a machine is declared: write a & b, a | b, ~a instead of and, or, not"
+            f"{self} has no truth while a machine is declared: write a & b, a | b, ~a instead of and, or, not, "
+            "and (a <= b) & (b <= c) instead of a <= b <= c"
         )
 
     def __contains__(self, item: object) -> NoReturn:
@@ -110,7 +137,9 @@ class Bool(Expr):
     """True or false. As a field: `resident = Bool(False)`."""
 
     def __init__(self, initial: bool = False) -> None:
-        self.node, self.initial = Node("field", (), BOOL), initial
+        if not isinstance(initial, bool):
+            report("Bool", f"{initial!r} is neither True nor False", "start as in Bool(False)")
+        self._declare(lambda: Bool, initial)
 
     def __and__(self, other: Bool) -> Bool:
         return Bool.of_node(_flat("and", self.node, lift(other, BOOL)))
@@ -126,9 +155,11 @@ class Nat(Expr):
     """0, 1, 2, ... As a field: `epoch = Nat(0)`. Subtraction stops at 0."""
 
     def __init__(self, initial: int = 0) -> None:
-        if initial < 0:
+        if not isinstance(initial, int) or isinstance(initial, bool):
+            report("Nat", f"{initial!r} is no natural number", "start as in Nat(0)")
+        elif initial < 0:
             report("Nat", f"{initial} is below 0", "start at 0 or above")
-        self.node, self.initial = Node("field", (), NAT), initial
+        self._declare(lambda: Nat, initial)
 
     def __add__(self, other: Nat | int) -> Nat:
         return Nat.of_node(Node("add", (self.node, lift(other, NAT)), NAT))
@@ -156,7 +187,10 @@ class EnumOf(Expr, Generic[E]):
     """A member of a `StrEnum`. As a field: `mode = EnumOf(Mode.WAIT)`."""
 
     def __init__(self, initial: E) -> None:
-        self.node, self.initial = Node("field", (), type_of(EnumOf[type(initial)])), initial
+        if not isinstance(initial, StrEnum):
+            mend = "give the member that it starts with: EnumOf(Mode.WAIT)"
+            stop("EnumOf", f"{initial!r} is no member of a StrEnum", mend)
+        self._declare(lambda: EnumOf[type(initial)], initial)
 
 
 class Id(Expr):
@@ -166,21 +200,21 @@ class Id(Expr):
     """
 
     def __init__(self) -> None:
-        self.node, self.initial = Node("field", (), type_of(type(self))), ""
+        self._declare(lambda: type(self), "")
 
 
 class Note(Expr):
     """Text that is carried along for people: never compared, absent from TLA+."""
 
     def __init__(self) -> None:
-        self.node, self.initial = Node("field", (), NOTE), ""
+        self._declare(lambda: Note, "")
 
 
 class Opt(Expr, Generic[T]):
     """A value or none. As a field: `version = Opt(Nat)`, at first none."""
 
     def __init__(self, of: type[T]) -> None:
-        self.node = Node("field", (), type_of(Opt[of]))
+        self._declare(lambda: Opt[of])
 
     def is_some(self) -> Bool:
         return Bool.of_node(Node("is_some", (self.node,), BOOL))
@@ -194,7 +228,7 @@ class SetOf(Expr, Generic[T]):
     """A finite set. As a field: `active = SetOf(LeaseId)`, at first empty."""
 
     def __init__(self, of: type[T]) -> None:
-        self.node, self.initial = Node("field", (), type_of(SetOf[of])), ()
+        self._declare(lambda: SetOf[of], ())
 
     def has(self, item: T) -> Bool:
         return Bool.of_node(Node("in", (lift(item, self._item), self.node), BOOL))
@@ -241,7 +275,7 @@ class MapOf(Expr, Generic[K, V]):
     """A finite map. As a field: `digests = MapOf(Rank, Digest)`, at first empty."""
 
     def __init__(self, key: type[K], value: type[V]) -> None:
-        self.node, self.initial = Node("field", (), type_of(MapOf[key, value])), ()
+        self._declare(lambda: MapOf[key, value], ())
 
     def get(self, key: K) -> Opt[V]:
         return Opt.of_node(Node("map_get", (self.node, lift(key, self._key)), Type("opt", args=(self._value,))))
@@ -275,7 +309,7 @@ class SeqOf(Expr, Generic[T]):
     """A finite sequence. As a field: `waiting = SeqOf(LeaseId)`, at first empty."""
 
     def __init__(self, of: type[T]) -> None:
-        self.node, self.initial = Node("field", (), type_of(SeqOf[of])), ()
+        self._declare(lambda: SeqOf[of], ())
 
     def is_empty(self) -> Bool:
         return Bool.of_node(Node("seq_empty", (self.node,), BOOL))
@@ -399,6 +433,9 @@ def type_of(hint: Any) -> Type:
         return result
     if isinstance(hint, str):
         raise TypeError(f"the annotation {hint!r} is text: take `from __future__ import annotations` out of the module")
+    if isinstance(hint, Expr):
+        kind = type(hint).__name__
+        raise TypeError(f"{kind}(...) is a value where its type is needed: write {kind}")
     raise TypeError(
         f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)"
     )

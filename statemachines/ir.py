@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Never
+
+from .problems import report
 
 Kind = Literal["go", "stay", "ignore", "refuse"]
 Claim = Literal["always", "never", "reachable", "leads_to"]
@@ -162,7 +164,7 @@ class Cell:
         return (*self.fences, *self.branches, self.otherwise)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Scope:
     """How far a machine is explored alone: bounds by name of a nat, sizes by name of an id sort.
 
@@ -176,6 +178,19 @@ class Scope:
     nat: int = 1
     nats: tuple[tuple[str, int], ...] = ()
     ids: tuple[tuple[str, int], ...] = ()
+
+    def __init__(
+        self,
+        nat: int = 1,
+        nats: tuple[tuple[str, int], ...] = (),
+        ids: tuple[tuple[str, int], ...] = (),
+        **others: Never,
+    ) -> None:
+        for name in others:
+            mend = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
+            report("Scope", f"has no {name}: it has nat, nats and ids", mend)
+        for name, value in (("nat", nat), ("nats", nats), ("ids", ids)):
+            object.__setattr__(self, name, value)
 
     def bound(self, name: str) -> int:
         return dict(self.nats).get(name, self.nat)

@@ -9,12 +9,13 @@ Rules of this file:
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import replace
 from typing import Any
 
 from . import ir
 from .expressions import Expr, lift
+from .loose import members
 from .problems import report
 from .properties import lower_properties
 from .scopes import misnamed
@@ -52,13 +53,16 @@ class _Lowering:
         self.outputs = {k: v for k, v in classes.items() if issubclass(v, output)}
         self.bases = {k for k, v in self.events.items() if any(v in o.__mro__[1:] for o in self.events.values())}
         self.table: Table | None = body.get("table") if isinstance(body.get("table"), Table) else None
-        self.used: set[int] = set()
+        self.whole = self.table is not None
+        """Whether there is a cell for every column, as far as that can be told."""
+        self.rowed = self.table is not None
+        """Whether there is a row for every event, as far as that can be told."""
 
     def run(self) -> ir.Ir:
         name = self.name
         if not self.states:
             report(name, "has no states", "declare some: A, B = State(), State()")
-        if self.table is None:
+        if self.table is None and not any(isinstance(part, Table) for part in members(self.body.get("table"))):
             report(name, "has no table", "declare one: table = Table(columns(...), row(...), ...)")
         self.check_names()
         parts = self.table.parts if self.table else ()
@@ -69,8 +73,13 @@ class _Lowering:
             ir.Field(k, f.node.type, f.initial, f.is_given) for k, f in self.fields.items() if f.node.value == k
         )
         cells: list[ir.Cell] = []
+        ordered = self.whole
         for cls, row in rows.items():
             asked = [f for f in fences if isinstance(f.base, type) and issubclass(cls, f.base)]
+            if ordered and len(row.cells) != len(order):
+                what = f"has {_count(row.cells, 'cell')} for {_count(order, 'column')}"
+                report(f"row {cls.__name__}", what, "write one cell for each column", row.where)
+                self.whole = False
             cells += self.cells(row, order, asked)
         self.check_unused()
         events = tuple(self.event(cls, fences) for cls in rows)
@@ -79,7 +88,9 @@ class _Lowering:
         doc = _first_line(self.body.get("__doc__"))
         where = self.table.where if self.table else ""
         rowed = {cls.__name__: cls for cls in rows}
-        properties = lower_properties(self.body, self.states, self.fields, rowed)
+        reported = [cls for k, cls in self.events.items() if k not in self.bases]
+        reported += [part.event for part in parts if isinstance(part, Row)]
+        properties = lower_properties(self.body, self.states, self.fields, rowed, reported)
         states = tuple(self.states)
         return ir.Ir(name, doc, states, fields, events, outputs, tuple(cells), scope, where, properties)
 
@@ -116,9 +127,12 @@ class _Lowering:
     def check_columns(self, parts: Iterable[Any]) -> list[State]:
         found = [p for p in parts if isinstance(p, Columns)]
         if len(found) != 1:
-            report("table", f"has {len(found)} columns(...)", "give exactly one")
+            where = self.table.where if self.table else ""
+            report("table", f"has {len(found)} columns(...)", "give exactly one", where)
+            self.whole = False
             return list(self.states.values())
         order = [s for s in found[0].states if self.own_state(s, "columns", found[0].where)]
+        self.whole = self.whole and len(order) == len(self.states) == len({id(s) for s in order})
         for k, s in self.states.items():
             if sum(o is s for o in order) != 1:
                 report(
@@ -134,14 +148,10 @@ class _Lowering:
         for part in parts:
             if isinstance(part, Fence):
                 if part.base not in self.events.values():
-                    report(
-                        "fence", f"{part.base!r} is not an event of this machine", "declare it in the body", part.where
-                    )
+                    self.no_event("fence", part.base, part.where)
             elif isinstance(part, Row):
                 if part.event not in self.events.values():
-                    report(
-                        "row", f"{part.event!r} is not an event of this machine", "declare it in the body", part.where
-                    )
+                    self.no_event("row", part.event, part.where)
                 elif any(r.event is part.event for r in rows):
                     report(f"row {part.event.__name__}", "is a second row of this event", "keep one", part.where)
                 else:
@@ -150,9 +160,18 @@ class _Lowering:
                 report("table", f"{part!r} is none of columns, row, fence", "take it out")
         having = {r.event for r in rows}
         for k, cls in self.events.items():
-            if cls not in having and k not in self.bases:
+            if self.table and cls not in having and k not in self.bases:
+                self.rowed = False
                 report(f"event {k}", "has no row", f"add row({k}, ...) to the table", cls.where)
         return rows
+
+    def no_event(self, place: str, named: Any, where: str) -> None:
+        self.rowed = False
+        name = getattr(named, "__name__", repr(named))
+        if self.body.get(name) is named:
+            report(place, f"{name} is no event", f"derive it from Event: class {name}(Event): ...", where)
+        else:
+            report(place, f"{name} is not an event of this machine", "declare it in the body", where)
 
     def own_state(self, state: Any, place: str, where: str) -> bool:
         if isinstance(state, State) and self.states.get(state.name) is state:
@@ -163,13 +182,9 @@ class _Lowering:
 
     def cells(self, row: Row, order: list[State], fences: list[Fence]) -> list[ir.Cell]:
         cls, label = row.event, row.event.__name__
-        if len(row.cells) != len(order):
-            what = f"has {len(row.cells)} cells for {len(order)} columns"
-            report(f"row {label}", what, "write one cell for each column", row.where)
         asked: list[ir.Branch] = []
         for fence in fences:
             for b in fence.branches:
-                self.used.add(id(b))
                 if b.kind not in ("ignore", "refuse"):
                     report(
                         f"fence {fence.base.__name__}",
@@ -186,12 +201,10 @@ class _Lowering:
             place = f"{label} in {state.name}"
             branches = []
             for i, b in enumerate(rule.branches):
-                self.used.add(id(b))
                 tail = _tail(b) if b.kind in ("ignore", "refuse") else ("" if i == 0 else str(i + 1))
                 name = "_".join(p for p in (rule.name, b.name or tail) if p)
                 branches.append(self.branch(b, name, place, cls, state.name, row.where))
             last = rule.otherwise
-            self.used.add(id(last))
             tail = last.name or _tail(last) or "otherwise"
             name = f"{rule.name}_{tail}" if rule.branches else rule.name
             otherwise = self.branch(last, name, place, cls, state.name, row.where)
@@ -211,20 +224,16 @@ class _Lowering:
         inline = f"{snake(event)}_{state.lower()}"
         match cell:
             case Rule():
-                self.used.add(id(cell))
                 return cell if cell.name else replace(cell, name=inline)
             case Action():
-                self.used.add(id(cell))
                 return Rule((), cell, cell.where, cell.name or inline)
             case State():
                 return Rule((), Action("go", target=cell, where=where), where, "to_" + cell.name.lower())
             case Ignore():
                 return Rule((), Action("ignore", where=where), where, "ignore")
             case Refuse():
-                self.used.add(id(cell))
                 return Rule((), Action("refuse", refusal=cell, where=where), where, cell.name)
             case Guarded():
-                self.used.add(id(cell))
                 what, mend = "is guarded and says nothing for otherwise", "end it with .orelse(...)"
                 report(f"{event} in {state}", what, mend, cell.where or where)
             case _:
@@ -242,7 +251,6 @@ class _Lowering:
         reason = text = ""
         retry = False
         if b.refusal is not None:
-            self.used.add(id(b.refusal))
             reason, text, retry = b.refusal.name, b.refusal.text, b.refusal.retry
             if self.body.get(reason) is not b.refusal:
                 report(place, f"the refusal {text!r} has no name", "bind it in the body: busy = Refuse(...)", where)
@@ -340,9 +348,14 @@ class _Lowering:
     # -- what is left --------------------------------------------------------------------------
 
     def check_unused(self) -> None:
+        """What the table does not mention; in what is missing of it, it could be meant to stand."""
+        if self.table is None or not (self.whole and self.rowed):
+            return
+        used = {id(part) for part in _mentioned(self.table.parts)}
         for k, v in self.body.items():
-            if isinstance(v, (Rule, Action, Guarded, Refuse)) and id(v) not in self.used:
-                report(f"rule {k}", "is in no cell", "use it or take it out", v.where)
+            if isinstance(v, (Rule, Action, Guarded, Refuse)) and id(v) not in used:
+                what = "refusal" if isinstance(v, Refuse) else "rule"
+                report(f"{what} {k}", "is in no cell", "use it or take it out", v.where)
 
     def arguments(self, cls: Any) -> tuple[ir.Field, ...]:
         return tuple(ir.Field(k, t) for k, t in cls.arguments.items())
@@ -363,6 +376,25 @@ class _Lowering:
         ]
         outside = not issubclass(cls, self.inside)
         return ir.Event(cls.__name__, self.arguments(cls), bases, outside, tuple(dict.fromkeys(fenced)), _doc(cls))
+
+
+def _mentioned(parts: Iterable[Any]) -> Iterable[Any]:
+    """All that parts of a table are made of, rows down to refusals."""
+    for part in parts:
+        yield part
+        match part:
+            case Row():
+                yield from _mentioned(part.cells)
+            case Fence():
+                yield from _mentioned(part.branches)
+            case Rule():
+                yield from _mentioned((*part.branches, part.otherwise))
+            case Guarded() | Action():
+                yield from _mentioned((*part.of, part.refusal))
+
+
+def _count(things: Sized, what: str) -> str:
+    return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")
 
 
 def _types(type_: ir.Type) -> Iterable[ir.Type]:

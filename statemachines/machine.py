@@ -3,7 +3,7 @@
 Rules of this file:
 
 - The class body of a machine runs in a namespace that names what is bound in it, at once, and
-  refuses to bind a name twice.
+  refuses to bind a name twice. What the body makes and neither binds nor uses is refused at its end.
 - A machine's class is its definition: immutable, shared, and lowered to `Ir` when the body ends.
 - Events and outputs are classes; called with values they are values, compared by content.
 """
@@ -14,13 +14,13 @@ import keyword
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from . import problems
-from .expressions import Expr, annotations_of, lift, type_of, wrap
+from . import loose, problems
+from .expressions import Change, Expr, annotations_of, lift, type_of, wrap
 from .instances import frozen
 from .ir import Ir, Node, Scope, Type
 from .lower import HELPERS, RESERVED, lower
 from .properties import Claimed
-from .table import Action, Guarded, Refuse, Rule, State, Table
+from .table import Action, Columns, Fence, Guarded, Refuse, Row, Rule, State, Table
 
 if TYPE_CHECKING:
     from .instances import Instance, Outcome
@@ -62,6 +62,7 @@ class _Message:
                 problems.report(f"{cls.__name__}.{name}", what, mend)
         cls.own, cls.arguments = own, {**cls.arguments, **own}
         cls.where = problems.caller()
+        loose.made(cls, cls.where)
 
     where: ClassVar[str] = ""
 
@@ -118,13 +119,15 @@ class Output(_Message):
 class _Body(dict[str, Any]):
     """The namespace of a machine's class body: names what is bound and refuses rebinding."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: str) -> None:
         super().__init__()
-        self.problems = problems.collect()
+        self.problems = problems.collect(machine)
+        loose.begin()
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self and not name.startswith("__"):
             problems.report(name, "is bound a second time", "give one of the two another name")
+            loose.taken(value)
             return
         if name in RESERVED and name != "scope":
             problems.report(name, "is a name that every machine has", "give it another name")
@@ -138,9 +141,33 @@ class _Body(dict[str, Any]):
                     value.name = name
             case Expr() if value.is_unbound_field:
                 value.bind(name)
-            case Rule() | Action() | Guarded() if not value.name:
+            case Rule() | Action() | Guarded() if value is not self.get(value.name):
+                loose.taken(value)
                 value = replace(value, name=name)
         super().__setitem__(name, value)
+
+
+def _told(part: Any) -> str:
+    """What a part of a machine is, for somebody who has lost it."""
+    match part:
+        case Claimed():
+            return f"property {part}"
+        case State():
+            return "a State"
+        case Expr():
+            return f"a field, {part.node.type}"
+        case Change():
+            return f"an update of {part.field or 'a field'}"
+        case Refuse():
+            return f"the refusal {part.text!r}"
+        case Rule() | Action() | Guarded():
+            return f"a rule{f', of {part.name}' if part.name else ''}"
+        case Table():
+            return "a Table"
+        case Columns() | Row() | Fence():
+            return f"{type(part).__name__.lower()}(...)"
+        case _:
+            return f"event or output {part.__name__}"
 
 
 class _MachineType(type):
@@ -148,15 +175,17 @@ class _MachineType(type):
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> dict[str, Any]:
-        return _Body() if bases else {}
+        return _Body(name) if bases else {}
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], /, imported: Any = None) -> Any:
         if not isinstance(body, _Body):
             return super().__new__(cls, name, bases, body)
         found = body.problems
         try:
+            loose.refuse_unbound(body, _told)
             ir = lower(name, body, Event, Inside, Output)
         finally:
+            loose.end()
             problems.end()
         if found:
             raise problems.DeclarationError(name, found)

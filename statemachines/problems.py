@@ -15,8 +15,12 @@ from types import CodeType
 from typing import NoReturn
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_FILES = ("expressions.py", "lower.py", "machine.py", "problems.py", "properties.py", "table.py")
-_LANGUAGE = {os.path.join(_HERE, f) for f in _FILES}
+_FILES = (
+    "compiler.py", "display.py", "expressions.py", "instances.py", "ir.py", "loose.py", "lower.py", "machine.py",
+    "operators.py", "problems.py", "properties.py", "scopes.py", "table.py", "values.py",
+)  # fmt: skip
+LANGUAGE = frozenset(os.path.join(_HERE, f) for f in _FILES)
+"""The files in which no declaration stands: a place in one of them says nothing to anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +50,26 @@ class DeclarationError(Exception):
 
 
 _collector: ContextVar[list[Problem] | None] = ContextVar("problems", default=None)
+_machine: ContextVar[str] = ContextVar("machine", default="")
 
 
-def collect() -> list[Problem]:
-    """Begin a class body: what is reported from now on goes to the list that is returned."""
+def collect(machine: str) -> list[Problem]:
+    """Begin the class body of `machine`: what is reported from now on goes to the list that is returned."""
     problems: list[Problem] = []
     _collector.set(problems)
+    _machine.set(machine)
     return problems
 
 
 def end() -> None:
     """End a class body: what is reported after this is raised at once."""
     _collector.set(None)
+
+
+def stop(place: str, what: str, mend: str) -> NoReturn:
+    """End a class body at once with this problem, and those before it."""
+    report(place, what, mend)
+    give_up(_machine.get())
 
 
 def give_up(machine: str) -> NoReturn:
@@ -79,7 +91,7 @@ def report(place: str, what: str, mend: str, where: str = "") -> None:
 def caller() -> str:
     """ "file:line" of the declaration that is being read: the first frame outside the language."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and (frame.f_code.co_filename in _LANGUAGE or _is_dataclass_init(frame.f_code)):
+    while frame.f_back is not None and (frame.f_code.co_filename in LANGUAGE or _is_dataclass_init(frame.f_code)):
         frame = frame.f_back
     name = frame.f_code.co_filename
     return f"{os.path.basename(name)}:{frame.f_lineno}"

@@ -12,13 +12,14 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import ir
 from .display import show
 from .expressions import Bool, Expr, lift
+from .loose import made
 from .problems import caller, report
 
 if TYPE_CHECKING:
@@ -28,14 +29,24 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Claimed:
-    """A property as the class body holds it. Make it with `always`, `never`, `reachable`, `leads_to`."""
+    """A property as the class body holds it. Make it with `always`, `never`, `reachable`, `leads_to`.
+
+    What was no condition is None: it has been reported.
+    """
 
     kind: ir.Claim
-    condition: ir.Node
+    condition: ir.Node | None
     then: ir.Node | None = None
     fair: tuple[Any, ...] = ()
     name: str = ""
     where: str = field(default_factory=caller)
+
+    def __post_init__(self) -> None:
+        made(self, self.where)
+
+    def __str__(self) -> str:
+        conditions = [show(node) for node in (self.condition, self.then) if node is not None]
+        return f"{self.kind}({', '.join(conditions)})"
 
 
 def always(condition: Bool) -> Claimed:
@@ -63,10 +74,14 @@ def leads_to(condition: Bool, then: Bool, *, fair: type[Event] | tuple[type[Even
     return Claimed("leads_to", _bool(condition), _bool(then), relied_on, where=caller())
 
 
-def _bool(condition: Any) -> ir.Node:
+def _bool(condition: Any) -> ir.Node | None:
     if not isinstance(condition, (Expr, bool)):
         report(repr(condition), "is no expression over states and fields", "write it as in UNLOCKED & (coins == 0)")
-        condition = True
+        return None
+    if isinstance(condition, Expr) and condition.node.type != ir.BOOL:
+        mend = f"compare it with something: {condition} == ..."
+        report(str(condition), f"is a {condition.node.type} where a Bool is needed", mend)
+        return None
     return lift(condition, ir.BOOL)
 
 
@@ -77,9 +92,16 @@ _TAKEN = re.compile(r"m|nokey|a_.*|bound\d+")
 
 
 def lower_properties(
-    body: Mapping[str, Any], states: Mapping[str, Any], fields: Mapping[str, Any], events: Mapping[str, type]
+    body: Mapping[str, Any],
+    states: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    events: Mapping[str, type],
+    reported: Collection[Any] = (),
 ) -> tuple[ir.Property, ...]:
-    """The properties of a class body in order of declaration; `events` are those that have a row."""
+    """The properties of a class body in order of declaration.
+
+    `events` are those that have a row, `reported` those of which it was told already what is wrong.
+    """
     found = [(name, value) for name, value in body.items() if isinstance(value, Claimed) and value.name == name]
     for name, claimed in found:
         place = f"property {name}"
@@ -89,13 +111,14 @@ def lower_properties(
         for node in filter(None, (claimed.condition, claimed.then)):
             _check(place, node, states, fields, claimed.where)
         for event in claimed.fair:
-            if event not in events.values():
+            if event not in events.values() and event not in reported:
                 known = ", ".join(events) or "none, there is no event"
                 named = getattr(event, "__name__", repr(event))
                 report(place, f"{named} is no event of this machine with a row", f"name one of {known}", claimed.where)
+    known = {event: event.__name__ for event in events.values()}
     return tuple(
         ir.Property(
-            name, c.kind, c.condition, c.then, tuple(e.__name__ for e in c.fair if e in events.values()), c.where
+            name, c.kind, c.condition or ir.TRUE, c.then, tuple(known[e] for e in c.fair if e in known), c.where
         )
         for name, c in found
     )

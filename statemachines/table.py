@@ -11,11 +11,12 @@ Rules of this file:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias, TypeVar
 
 from .expressions import Bool, Change
 from .ir import BOOL, Node
-from .problems import caller
+from .loose import made, taken
+from .problems import caller, report
 
 if TYPE_CHECKING:
     from .machine import Event, Output
@@ -27,9 +28,13 @@ class State(Bool):
     In a property it is an expression: the instance is in this state.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *_: Never, **options: Never) -> None:
         self.where = caller()
         self.bind("")
+        made(self, self.where)
+        if _ or options:
+            mend = "write State(); the first one is initial, and what should end somewhere is a property"
+            report("State", f"takes nothing, and got {', '.join(map(str, (*_, *options)))}", mend)
 
     def bind(self, name: str) -> None:
         """Give the state its name."""
@@ -49,15 +54,20 @@ class Guarded:
     outputs: tuple[Output, ...] = ()
     where: str = ""
     name: str = ""
+    of: tuple[Any, ...] = ()
+    """What it was made of: who uses it uses those."""
+
+    def __post_init__(self) -> None:
+        made(self, self.where)
 
     def when(self, *guards: Bool) -> Guarded:
-        return replace(self, guards=(*self.guards, *guards))
+        return _more(self, guards=(*self.guards, *guards))
 
-    def do(self, *changes: Change) -> Guarded:
-        return replace(self, changes=(*self.changes, *changes))
+    def do(self, *changes: Change, **fields: Never) -> Guarded:
+        return _more(self, changes=(*self.changes, *_changes(changes, fields)))
 
     def emit(self, *outputs: Output) -> Guarded:
-        return replace(self, outputs=(*self.outputs, *outputs))
+        return _more(self, outputs=(*self.outputs, *outputs))
 
     def orelse(self, otherwise: Otherwise) -> Rule:
         return Rule((self,), as_action(otherwise), self.where)
@@ -74,15 +84,22 @@ class Action:
     outputs: tuple[Output, ...] = ()
     where: str = ""
     name: str = ""
+    of: tuple[Any, ...] = ()
+    """What it was made of: who uses it uses those."""
+
+    def __post_init__(self) -> None:
+        made(self, self.where)
 
     def when(self, *guards: Bool) -> Guarded:
-        return Guarded(self.kind, self.target, self.refusal, guards, self.changes, self.outputs, caller())
+        taken(self)
+        where = caller()
+        return Guarded(self.kind, self.target, self.refusal, guards, self.changes, self.outputs, where, of=(self,))
 
-    def do(self, *changes: Change) -> Action:
-        return replace(self, changes=(*self.changes, *changes))
+    def do(self, *changes: Change, **fields: Never) -> Action:
+        return _more(self, changes=(*self.changes, *_changes(changes, fields)))
 
     def emit(self, *outputs: Output) -> Action:
-        return replace(self, outputs=(*self.outputs, *outputs))
+        return _more(self, outputs=(*self.outputs, *outputs))
 
 
 class Ignore:
@@ -101,7 +118,11 @@ class Refuse:
     name: str = ""
     where: str = field(default_factory=caller)
 
+    def __post_init__(self) -> None:
+        made(self, self.where)
+
     def when(self, *guards: Bool) -> Guarded:
+        taken(self)
         return Guarded("refuse", refusal=self, guards=guards, where=caller())
 
 
@@ -114,9 +135,14 @@ class Rule:
     where: str = ""
     name: str = ""
 
+    def __post_init__(self) -> None:
+        taken(*self.branches, self.otherwise)
+        made(self, self.where)
+
 
 Otherwise: TypeAlias = State | Refuse | Ignore | Action
 CellLike: TypeAlias = State | Refuse | Ignore | Action | Rule
+R = TypeVar("R", Action, Guarded)
 
 ignore = Ignore()
 
@@ -136,6 +162,19 @@ def choose(*branches: Guarded, orelse: Otherwise) -> Rule:
     return Rule(branches, as_action(orelse), caller())
 
 
+def _more(rule: R, **more: Any) -> R:
+    """`rule` and more, in its place; under its name only if that is all there is of it."""
+    taken(rule)
+    return replace(rule, **more, of=(*rule.of, rule))  # pyright: ignore[reportCallIssue]
+
+
+def _changes(changes: tuple[Change, ...], fields: dict[str, Any]) -> tuple[Change, ...]:
+    for name, value in fields.items():
+        report(f".do({name}=...)", "is no update", f"write .do({name}.set({value}))")
+    taken(*changes)
+    return changes
+
+
 def as_action(cell: Otherwise | Any) -> Action:
     match cell:
         case Action():
@@ -145,6 +184,7 @@ def as_action(cell: Otherwise | Any) -> Action:
         case Ignore():
             return Action("ignore", where=caller())
         case Refuse():
+            taken(cell)
             return Action("refuse", refusal=cell, where=caller())
         case _:
             raise TypeError(f"{cell!r} cannot end a cell: use a state, a refusal, ignore, go(...) or stay()")
@@ -155,6 +195,9 @@ class Columns:
     states: tuple[State, ...]
     where: str
 
+    def __post_init__(self) -> None:
+        made(self, self.where)
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -162,12 +205,20 @@ class Row:
     cells: tuple[CellLike, ...]
     where: str
 
+    def __post_init__(self) -> None:
+        taken(self.event, *self.cells)
+        made(self, self.where)
+
 
 @dataclass(frozen=True, eq=False)
 class Fence:
     base: type[Event]
     branches: tuple[Guarded, ...]
     where: str
+
+    def __post_init__(self) -> None:
+        taken(self.base, *self.branches)
+        made(self, self.where)
 
 
 def columns(*states: State) -> Columns:
@@ -191,3 +242,5 @@ class Table:
     def __init__(self, *parts: Columns | Row | Fence) -> None:
         self.parts = parts
         self.where = caller()
+        taken(*parts)
+        made(self, self.where)

@@ -89,6 +89,7 @@ def _taken_over(name: str, configuration: Any, attribute: str) -> type[Machine]:
 def _module(name: str, module: str) -> ModuleType:
     """The module, whatever it does while it is imported."""
     from ..statemachines import DeclarationError
+    from ..statemachines.problems import LANGUAGE
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -100,7 +101,8 @@ def _module(name: str, module: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
             raise UnknownName(f"{name}: there is no module {error.name}: run from the folder that holds it") from error
         said = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-        own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(os.getcwd())]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [f for f in frames if f.filename.startswith(os.getcwd()) and f.filename not in LANGUAGE]
         where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
         raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
 

@@ -10,6 +10,7 @@ from sluicegate.cli import main
 from sluicegate.spec.checkers import Config, Model, tla_checker
 from sluicegate.spec.judge import judge_system
 from sluicegate.spec.models import SystemModel
+from sluicegate.statemachines import problems
 
 LAMP = """
 from pathlib import Path
@@ -211,3 +212,16 @@ def test_a_count_is_held_to_only_where_one_stands(tmp_path):
         "2 distinct states where 3 stand with the model"
         in judge_system(replace(two, distinct=3), ("tla-checker",)).trouble
     )
+
+
+def test_the_place_of_an_error_is_the_users_line_in_every_folder(lamp, capsys, tmp_path, monkeypatch):
+    name = lamp("always(0 <= flips <= 3)")
+    monkeypatch.chdir(Path(problems.__file__).resolve().parent.parent)
+    (module := Path(f"{name}.py")).write_text((tmp_path / f"{name}.py").read_text())
+    try:
+        status, _, err = check(capsys, name)
+    finally:
+        module.unlink()
+    assert status == 2
+    assert "write a & b" in err
+    assert f"at {name}.py:{LAMP.splitlines().index('    few = PROPERTY') + 1}" in err
