@@ -5,7 +5,8 @@ Rules of this file:
 - Each property gets a verdict of its own from each checker: what one violation hides is judged again
   without it. A run that did not end, or an error, is never a verdict on the machine.
 - A leads-to is judged by TLC alone. One that is broken only by runs which the scope cuts off is not
-  proven, since nobody knows how they would go on.
+  proven, since nobody knows how they would go on; nor is one that holds, where a run can leave the
+  scope before it comes to what was promised.
 - A counterexample is told in the words of the declaration: events, rules, what each step changed.
 """
 
@@ -17,11 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from ..statemachines.compiler import predicate
 from ..statemachines.display import show
 from ..statemachines.explore import Exploration, events_of
 from ..statemachines.ir import Ir, Property, Scope
 from ..statemachines.properties import judge, says
-from ..statemachines.telling import told
+from ..statemachines.telling import changes, event_text, told
 from .checkers import tla_checker, tlc
 from .checkers.model import CheckResult, Model
 from .checkers.tla_values import parse
@@ -31,6 +33,9 @@ from .graph import alone, record
 
 BEYOND = "only runs that the scope cuts off break it"
 """Why a leads-to is not proven that breaks, and does not break within what was seen."""
+
+LEAVES = "a run leaves the scope before"
+"""Why a leads-to is not proven that holds for all runs which stay in the scope."""
 
 
 def judge_properties(
@@ -61,13 +66,61 @@ def judge_properties(
         said = [ours, *pool.map(lambda run: run(), runs)]
     claims = []
     for claim in ir.properties:
-        judged = tuple(by[claim.name] for by in said if claim.name in by)
+        leaves = _leaves(machine, found, claim) if claim.kind == "leads_to" else None
+        judged = tuple(_doubted(by[claim.name], leaves is not None) for by in said if claim.name in by)
         witness = witnesses.get(claim.name)
         story = _endless(machine, scope, found, claim, judged)
         if witness is not None:
             story = _shown(machine, found, claim, witness)
-        claims.append(Claim(claim.name, says(claim), judged, tuple(story)))
+        elif leaves is not None and any(j.detail == LEAVES for j in judged):
+            story = _left(machine, found, claim, leaves)
+        beyond = _beyond(machine, found, claim, witness)
+        claims.append(Claim(claim.name, says(claim), judged, tuple(story), beyond=beyond))
     return tuple(claims)
+
+
+def _beyond(machine: Any, found: Exploration, claim: Property, witness: Any) -> str:
+    """What the end of the scope has to do with a verdict that no run shows."""
+    if witness is not None or claim.kind == "leads_to" or not found.cut:
+        return ""
+    if claim.name in found.past:
+        before, event = found.past[claim.name]
+        step = f"{event_text(event)} in {before.state}, {changes(before, machine.step(before, event)[0])}"
+        what = "is reached" if claim.kind == "reachable" else "fails"
+        return f"only because the scope ends: one step beyond it, it {what}: {step}"
+    return "more may be reached beyond the scope" if claim.kind == "reachable" else ""
+
+
+def _doubted(judged: Judged, leaves: bool) -> Judged:
+    if leaves and judged.verdict == "holds":
+        return replace(judged, verdict="not proven", detail=LEAVES)
+    return judged
+
+
+def _leaves(machine: Any, found: Exploration, claim: Property) -> Any:
+    """A snapshot in which what was promised is still awaited, and from which a step leaves the scope, or None.
+
+    None too where one event that can be relied on would keep the promise from wherever it is awaited:
+    that is taken to be so beyond the scope, as for every property.
+    """
+    assert claim.then is not None
+    asks, kept = predicate(machine, claim.condition), predicate(machine, claim.then)
+    open_ = {number for snapshot, number in found.states.items() if not kept(snapshot)}
+    steps: dict[int, list[tuple[str, int]]] = {}
+    for source, event, _, target in found.edges:
+        if source in open_ and source != target:
+            steps.setdefault(source, []).append((event, target))
+    awaited = {n for snapshot, n in found.states.items() if n in open_ and asks(snapshot)}
+    left = list(awaited)
+    while left:
+        new = {target for _, target in steps.get(left.pop(), ()) if target in open_} - awaited
+        awaited |= new
+        left += new
+    for event in claim.fair:
+        ends = [{target in open_ for name, target in steps.get(n, ()) if name == event} for n in awaited]
+        if all(open_after == {False} for open_after in ends):
+            return None
+    return next((snapshot for snapshot, n in found.states.items() if n in awaited and n in found.beyond), None)
 
 
 def _in_one(claim: Property, witnessed: bool) -> Said:
@@ -130,6 +183,14 @@ def _shown(machine: Any, found: Exploration, claim: Property, witness: Any) -> I
     """The run to a state that breaks a property, or is what it says can be reached."""
     yield from told(machine, *found.path(witness))
     yield f"here not ({show(claim.condition)})" if claim.kind == "always" else f"here {show(claim.condition)}"
+
+
+def _left(machine: Any, found: Exploration, claim: Property, at: Any) -> Iterator[str]:
+    """The run to where the scope ends before a promise is kept."""
+    yield from told(machine, *found.path(at))
+    event, rule = found.beyond[found.states[at]]
+    yield f"here {event} ({rule}) leads out of the scope, and what comes of it there is not known"
+    yield f"so it is not proven that {says(claim)}: raise the --bound, or let the table itself end such a run"
 
 
 def _endless(

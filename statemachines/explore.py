@@ -4,7 +4,8 @@ Rules of this file:
 
 - Breadth first from every newborn instance, so that a witness is a shortest run.
 - Arguments that no rule of the event reads have one value; the others range over the whole scope.
-- A step that leaves the scope counts as taken, and is not followed.
+- A step that leaves the scope counts as taken, and is not followed; where it leads, properties are
+  asked once more, since what holds may hold only because the scope ends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .compiler import guards
+from .compiler import guards, predicate
 from .expressions import class_of
 from .instances import Outcome
 from .ir import Cell, Event, Field, Ir, Node, Scope, Type
@@ -47,7 +48,8 @@ class Exploration:
     """What was found. `states` gives each reachable snapshot its number, the initial ones first.
 
     `edges` are (number, event, rule, number), those that change nothing too. `taken` gives the first
-    (snapshot, event) of each (event, state, rule) that was taken.
+    (snapshot, event) of each (event, state, rule) that was taken. `beyond` gives, by number, a step of a
+    snapshot that leaves the scope, and was not followed: its event and rule.
     """
 
     states: dict[Any, int] = field(default_factory=dict)
@@ -58,6 +60,9 @@ class Exploration:
     dead: list[Dead] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
     came: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    past: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    beyond: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def path(self, snapshot: Any) -> tuple[Any, list[Any]]:
         """A shortest run to a reachable snapshot: the newborn instance and the events."""
@@ -111,6 +116,7 @@ def explore(
     newborn = dict.fromkeys(_counted(births(machine, scope), "newborn instances", go_on))
     found = Exploration({snapshot: n for n, snapshot in enumerate(newborn)})
     found.initial = len(found.states)
+    claims = [(claim, predicate(machine, claim.condition)) for claim in ir.properties if claim.kind != "leads_to"]
     clashes: set[tuple[str, str, str, str]] = set()
     waiting = deque(found.states)
     while waiting:
@@ -129,6 +135,7 @@ def explore(
             target = source
             if after is not before:
                 if not all(within(getattr(after, f.name), f.type, f.name, scope) for f in bounded):
+                    found.beyond.setdefault(source, (name, outcome.rule))
                     continue
                 if after not in found.states:
                     found.states[after] = len(found.states)

@@ -110,6 +110,33 @@ def test_what_holds_over_runs_is_judged_by_tlc_alone(claims: dict[str, Claim]) -
         assert by == (["TLC"] if claim.kind == "leads_to" else [STEP, "tla-checker", "TLC"])
 
 
+class Ticking(Machine):
+    """May tick for ever between two states, in one of which alone it could end."""
+
+    A, B, DONE = State(), State(), State()
+    ticks = Nat(0)
+
+    class Tick(Event): ...
+
+    class Finish(Event): ...
+
+    back = go(A).do(ticks.set(ticks + 1))
+    ends = leads_to(A | B, DONE, fair=(Tick, Finish))
+    scope = Scope(nat=2)
+    # fmt: off
+    table = Table(columns(A,      B,    DONE),
+                  row(Tick,   B,      back, ignore),
+                  row(Finish, ignore, DONE, ignore))
+    # fmt: on
+
+
+def test_a_promise_is_not_proven_where_a_run_leaves_the_scope_before_it_is_kept() -> None:
+    (claim,) = judge_properties(Ticking, Ticking.ir.scope, explore(Ticking), CHECKERS, 100.0)
+    assert (claim.verdict, claim.ok) == ("not proven", False)
+    assert claim.story[-2].startswith("here Tick (back) leads out of the scope")
+    assert claim.story[-1].startswith("so it is not proven that A or B leads to DONE, if Tick and Finish")
+
+
 def test_a_counterexample_is_told_step_by_step(claims: dict[str, Claim]) -> None:
     story = claims["all_aboard"].story
     assert story[0] == "0. a new Gate: CLOSED, aboard = {}, calls = 0"
