@@ -3,7 +3,7 @@
 Rules of this file:
 
 - No checker outvotes another: a claim is good only if all that judged it say so.
-- What a run did not get to is not proven, which is never good.
+- What a run did not get to is not proven, and what none was asked is not judged: neither is ever good.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Claim:
     """A property, in words what it `says`, and what each checker that was asked says of it.
 
     `expected` is set where it fails and must. `story` is a run that breaks it, or that reaches what it
-    says is reachable, line by line.
+    says is reachable, line by line. `beyond` says what the scope has to do with the verdict, if it has.
     """
 
     name: str
@@ -55,10 +55,11 @@ class Claim:
     judged: tuple[Judged, ...]
     story: tuple[str, ...] = ()
     expected: bool = False
+    beyond: str = ""
 
     @property
     def ok(self) -> bool:
-        return self.expected or all(judged.good for judged in self.judged)
+        return self.expected or (bool(self.judged) and all(judged.good for judged in self.judged))
 
     @property
     def verdict(self) -> Said:

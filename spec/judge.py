@@ -3,32 +3,36 @@
 Rules of this file:
 
 - A row is good only if every checker gave the verdict that was expected, and all counts are equal.
-- An error or an incomplete run is never good, also where a violation was expected.
+- An error, an incomplete run, or one that judges not everything is never good, also where a violation
+  was expected.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..statemachines.explore import TooLarge, explore
+from ..statemachines import scopes
+from ..statemachines.explore import Exploration, TooLarge, explore
 from ..statemachines.findings import Finding, findings
-from ..statemachines.ir import Scope
+from ..statemachines.ir import Ir, Scope
 from .alone import judge_properties
 from .checkers import tla_checker, tlc
 from .checkers.ending import endable
 from .checkers.model import CheckerMissing, CheckResult, Model
-from .claims import Claim, judged_claims, one_line
+from .claims import Claim, Judged, judged_claims, one_line
 from .counterexamples import Counterexample, counterexample
 from .graph import alone, compare
 from .models import ModelError, SystemModel
 
 CHECKERS = ("tla-checker", "TLC")
+ALONE = "TLC alone judges this: ask it too, or both checkers"
+"""What is told where the other checker was asked alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Row:
     """What is told of one model. `verdicts` by checker; `trouble` is empty if the row is good.
 
     Of a machine alone, `claims` are its declared properties and `findings` what is wrong with its
-    table, or may be. `example` makes the counterexample, where something was violated.
+    table, or may be, and `scope` says how far it was looked at. `examples` make the counterexamples, by
+    the property that is violated. `unjudged` says that nothing is wrong and something was not judged.
     """
 
     name: str
@@ -45,9 +50,11 @@ class Row:
     seconds: float
     verdicts: dict[str, str]
     trouble: str = ""
-    example: Callable[[], Counterexample] | None = None
+    examples: Mapping[str, Callable[[], Counterexample]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     claims: tuple[Claim, ...] = ()
+    scope: str = ""
+    unjudged: bool = False
 
     @property
     def ok(self) -> bool:
@@ -85,24 +92,45 @@ def judge_machine(
     troubles = [str(finding) for finding in told if finding.fault]
     # Where rules overlap the graphs differ because of that.
     troubles += [report.difference] if report.difference and not found.overlaps else []
-    troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok]
-    example = _of_claim(machine, within, claims)
-    return row(report.states, verdicts, "; ".join(troubles), example=example, findings=told, claims=claims)
+    troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok and claim.judged]
+    left = [claim.name for claim in claims if not claim.judged]
+    unjudged = bool(left) and not troubles
+    troubles += [f"{', '.join(left)} not judged: {ALONE}"] if left else []
+    return row(
+        report.states,
+        verdicts,
+        "; ".join(troubles),
+        examples=_of_claims(machine, within, claims),
+        findings=told,
+        claims=claims,
+        scope=_scope(ir, within, found),
+        unjudged=unjudged,
+    )
 
 
-def _of_claim(machine: Any, scope: Scope, claims: Sequence[Claim]) -> Callable[[], Counterexample] | None:
-    """Makes the counterexample of the first property that fails."""
-    for claim in claims:
-        for by in claim.judged:
-            if not by.good and by.trace:
-                model = alone(replace(machine.ir, scope=scope))
-                result = CheckResult(
-                    by.checker, model.name, "violated", by.distinct, by.seconds, claim.name, by.trace, by.detail
-                )
-                return partial(
-                    counterexample, model, result, name=machine.__name__, machines=(machine,), meaning=claim.says
-                )
-    return None
+def _scope(ir: Ir, scope: Scope, found: Exploration) -> str:
+    """How far a machine was looked at, and whether its steps lead further."""
+    said = scopes.told(ir, scope)
+    if not said:
+        return "nothing in it needs a bound: this is all that it can do"
+    if not found.cut:
+        return f"within {said}; no step leads out of it"
+    return f"within {said}; steps that take {', '.join(sorted(found.cut))} out of it are not followed"
+
+
+def _of_claims(machine: Any, scope: Scope, claims: Sequence[Claim]) -> dict[str, Callable[[], Counterexample]]:
+    """Makes the counterexample of each property that fails."""
+
+    def make(claim: Claim, by: Judged) -> Counterexample:
+        model = alone(replace(machine.ir, scope=scope))
+        result = CheckResult(
+            by.checker, model.name, "violated", by.distinct, by.seconds, claim.name, by.trace, by.detail
+        )
+        found = counterexample(model, result, name=machine.__name__, machines=(machine,), meaning=claim.says)
+        return replace(found, constants=scopes.constants(machine.ir, scope))
+
+    failed = [(claim, next((by for by in claim.judged if not by.good and by.trace), None)) for claim in claims]
+    return {claim.name: partial(make, claim, by) for claim, by in failed if by is not None}
 
 
 def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0) -> Row:
@@ -121,19 +149,20 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     began = time.monotonic()
     results = _results(system, model, checkers, timeout)
     if not results:
-        return Row(system.name, f"{_properties(system)} (TLC alone judges this)", 0, 0.0, {})
+        return Row(system.name, _properties(system), 0, 0.0, {}, f"not judged: {ALONE}", unjudged=True)
     seconds = time.monotonic() - began
     trouble = next((t for t in _troubles(system, results)), "")
     verdicts = {name: _said(system, r) for name, r in results.items()}
     # TLC names the actions; the other checker may name an operator inside.
     worst = next((results[c] for c in reversed(CHECKERS) if c in results and results[c].verdict == "violated"), None)
-    example = None
-    if worst is not None and worst.trace:
+    examples: dict[str, Callable[[], Counterexample]] = {}
+    if worst is not None and worst.trace and worst.violated:
         about = system.about if system.violates else ""
-        example = partial(counterexample, model, worst, name=system.name, machines=system.machines, meaning=about)
+        make = partial(counterexample, model, worst, name=system.name, machines=system.machines, meaning=about)
+        examples[worst.violated] = make
     distinct = max((r.distinct for r in results.values()), default=0)
     claims = judged_claims(system, model, results)
-    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, example, claims=claims)
+    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, examples, claims=claims)
 
 
 def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout: float) -> dict[str, CheckResult]:

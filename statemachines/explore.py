@@ -49,7 +49,9 @@ class Exploration:
 
     `edges` are (number, event, rule, number), those that change nothing too. `taken` gives the first
     (snapshot, event) of each (event, state, rule) that was taken. `beyond` gives, by number, a step of a
-    snapshot that leaves the scope, and was not followed: its event and rule.
+    snapshot that leaves the scope, and was not followed: its event and rule. `cut` names the fields that
+    such steps take out of it; `past` gives, by property, the first of them (snapshot and event) after which
+    the property is broken, or what it says can be reached is.
     """
 
     states: dict[Any, int] = field(default_factory=dict)
@@ -134,8 +136,12 @@ def explore(
                     found.overlaps.append(Overlap((outcome.rule, other), before, event))
             target = source
             if after is not before:
-                if not all(within(getattr(after, f.name), f.type, f.name, scope) for f in bounded):
+                if over := [f.name for f in bounded if not within(getattr(after, f.name), f.type, f.name, scope)]:
                     found.beyond.setdefault(source, (name, outcome.rule))
+                    found.cut.update(over)
+                    for claim, holds in claims:
+                        if claim.name not in found.past and holds(after) is (claim.kind != "always"):
+                            found.past[claim.name] = before, event
                     continue
                 if after not in found.states:
                     found.states[after] = len(found.states)

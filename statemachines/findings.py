@@ -5,7 +5,8 @@ Rules of this file:
 - A fault is wrong in any scope. A note may only mean that the scope is too small.
 - A machine that was taken over from another library says which of its states are final: there, a
   state without a way on, or without a way to a final one, and a state that is never reached are
-  faults. A declared machine may end where it likes, and says what it wants in properties.
+  faults. A declared machine may end where it likes, and says what it wants in properties: there, a
+  state that nothing leaves is a note.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from .explore import Exploration
 from .telling import branch_of, branch_text, event_text, told
 
-Kind = Literal["nondeterminism", "deadlock", "dead state", "unreachable state", "rule never taken", "left out"]
+Kind = Literal["nondeterminism", "deadlock", "dead state", "unreachable state", "rule never taken", "end", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,19 @@ def _stuck(machine: Any, found: Exploration) -> Iterator[Finding]:
             yield Finding("dead state", text, True, _run(machine, found, snapshot))
 
 
+def _ends(machine: Any, found: Exploration) -> Iterator[Finding]:
+    """States in which no event does anything, beyond the scope either."""
+    kinds = {(c.event, c.state, b.rule): b.kind for c in machine.ir.cells for b in c.all()}
+    acts = {place[1] for place in found.taken if kinds[place] in ("go", "stay")}
+    for state in machine.ir.states:
+        if state not in acts and state not in found.unreached:
+            text = f"within the scope, no event does anything in {state}: good if it is meant as an end"
+            yield Finding("end", text, False)
+
+
 def _notes(machine: Any, found: Exploration) -> Iterator[Finding]:
+    if not machine.imported:
+        yield from _ends(machine, found)
     for dead in found.dead:
         place = f"{dead.event}{f' in {dead.state}' if dead.state else ''}"
         where = "" if machine.imported else f", {dead.where}"

@@ -60,3 +60,20 @@ def types_of(ir: Ir) -> Named:
     """All fields, and all arguments of events and outputs."""
     messages = [f for message in (*ir.events, *ir.outputs) for f in message.fields]
     return [(f.name, f.type) for f in (*ir.fields, *messages)]
+
+
+def told(ir: Ir, scope: Scope) -> str:
+    """The scope in words: `coins, people ≤ 3, 2 Worker`; empty where nothing needs a bound."""
+    types = types_of(ir)
+    bounds: dict[int, list[str]] = {}
+    for name in dict.fromkeys([*(k for k, _ in types if k in naturals(types)), *sorted(naturals(types))]):
+        bounds.setdefault(scope.bound(name), []).append(name)
+    sizes = [f"{len(scope.members(sort))} {sort}" for sort in sorted(sorts(types))]
+    return ", ".join([*(f"{', '.join(names)} ≤ {bound}" for bound, names in bounds.items()), *sizes])
+
+
+def constants(ir: Ir, scope: Scope) -> dict[str, str]:
+    """The scope by name, as text: the bound of each natural, the size of each id sort."""
+    types = types_of(ir)
+    nats = {name: str(scope.bound(name)) for name in sorted(naturals(types))}
+    return nats | {sort: str(len(scope.members(sort))) for sort in sorted(sorts(types))}

@@ -3,7 +3,8 @@
 Rules of this file:
 
 - Whatever a named module does while it is imported, the command goes on to say what was wrong with it.
-- A machine whose declaration is broken is no unknown name: its `DeclarationError` passes through.
+- A machine whose declaration is broken is no unknown name: its `DeclarationError` passes through. For an
+  exit status it is the same: there is nothing to judge.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def load_machine(name: str) -> type[Machine]:
     from ..statemachines import Machine
 
     module, _, attribute = name.partition(":")
+    _refuse_path(name)
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise UnknownName(f"{name!r}: write MODULE:CLASS, as in mypkg.orders:Order")
     found = _attribute(name, _module(name, module), attribute)
@@ -59,6 +61,7 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     from ..statemachines.imported import is_configuration
 
     module, colon, attribute = name.partition(":")
+    _refuse_path(name)
     if not all(part.isidentifier() for part in (*module.split("."), *([attribute] if colon else []))):
         raise UnknownName(f"{name!r}: write MODULE or MODULE:NAME, as in mypkg.orders:Order")
     found = _module(name, module)
@@ -75,6 +78,14 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     if is_configuration(value):
         return [_taken_over(name, value, attribute)], []
     return [load_machine(name)], []
+
+
+def _refuse_path(name: str) -> None:
+    """A file is no module, and its name is easily given for one."""
+    path, colon, attribute = name.partition(":")
+    if path.endswith(".py"):
+        module = ".".join(part for part in path.removesuffix(".py").split("/") if part not in ("", "."))
+        raise UnknownName(f"{name}: is a file, and modules are named here: did you mean {module}{colon}{attribute}?")
 
 
 def _taken_over(name: str, configuration: Any, attribute: str) -> type[Machine]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import _coverage, _mutants
-from ._machines import UnknownName, load_declared, load_machine
+from . import _coverage, _mutants, _rows
+from ._machines import UnknownName, load_declared
+from ._saving import Folder
 
 if TYPE_CHECKING:
-    from ..spec.claims import Claim
     from ..spec.judge import Row
     from ..spec.models import SystemModel
     from ..statemachines import Machine
@@ -51,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format", choices=("text", "mermaid", "json"), default="text",
-        help="how counterexamples are shown: text, a Mermaid sequence chart, JSON",
+        help="how counterexamples are shown: text, a Mermaid sequence chart; json: the whole report, as one document "
+        "on standard output",
     )  # fmt: skip
     parser.add_argument(
         "--save", type=Path, metavar="DIR",
@@ -91,10 +94,7 @@ def run(args: argparse.Namespace) -> int:
         if args.coverage:
             return _coverage.run(args.model, args.profile, _progress)
         todo = list(_jobs(args))
-    except DeclarationError as error:
-        print(f"sluicegate: {error}", file=sys.stderr)
-        return 1
-    except (UnknownName, CheckerMissing) as error:
+    except (DeclarationError, UnknownName, CheckerMissing) as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
     try:
@@ -116,7 +116,7 @@ def _jobs(args: argparse.Namespace) -> Iterator[Job]:
     machines, models = _own(args.names) if args.names else _project()
     known = [m.__name__ for m in machines] + [m.name for m in models]
     if unknown := [name for name in args.model if name not in known]:
-        raise UnknownName(f"no model {', '.join(unknown)}; there are {', '.join(known)}")
+        raise UnknownName(f"no model {', '.join(unknown)}: {_instead(unknown, known)}")
     if args.model:
         machines = [m for m in machines if m.__name__ in args.model]
         models = [m for m in models if m.name in args.model]
@@ -134,6 +134,18 @@ def _jobs(args: argparse.Namespace) -> Iterator[Job]:
     for system in models:
         system = _rebound(system, bounds)
         yield system.name, lambda s=system: judge_system(s, by, args.timeout)
+
+
+def _instead(unknown: list[str], known: list[str]) -> str:
+    """What may have been meant, else all that there is."""
+    folded = {name.lower(): name for name in known}
+    close = [
+        [name.lower()] if name.lower() in folded else difflib.get_close_matches(name.lower(), folded, 3)
+        for name in unknown
+    ]
+    if all(close):
+        return f"did you mean {' or '.join(dict.fromkeys(folded[n] for names in close for n in names))}?"
+    return f"there are {', '.join(known)}"
 
 
 def _own(names: list[str]) -> tuple[list[type[Machine]], list[SystemModel]]:
@@ -181,87 +193,43 @@ def _judge(todo: list[Job], args: argparse.Namespace) -> int:
     from ..spec.checkers.ending import side_by_side
 
     began = time.monotonic()
-    bad = 0
-    print(f"{'model':14} {'distinct':>9} {'seconds':>8}  {'tla-checker':28} {'TLC':28} properties", flush=True)
+    counts = {"good": 0, "failed": 0, "not judged": 0}
+    # With JSON asked for, one document is all that standard output has.
+    say = partial(print, file=sys.stderr if args.format == "json" else sys.stdout, flush=True)
+    folder = None if args.save is None else Folder(args.save)
+    document: list[dict[str, Any]] = []
+    say(_rows.HEAD)
     # Two at a time: in one alone, the faster checker waits for the slower one.
     with closing(side_by_side([judge for _, judge in todo], min(2, os.cpu_count() or 1))) as rows:
         for number, (name, _) in enumerate(todo, start=1):
             _progress(f"{name} ({number} of {len(todo)}) ...")
-            bad += not _told(next(rows), args)
+            row = next(rows)
+            _progress("")
+            counts["good" if row.ok else "not judged" if row.unjudged else "failed"] += 1
+            say(_rows.line(row))
+            for line in _rows.details(row, bool(args.names), bool(args.model), args.format):
+                say(f"  {line}")
+            if folder is not None:
+                for line in folder.save(row):
+                    say(f"  {line}")
+            if args.format == "json":
+                document.append(_rows.data(row))
     if args.profile == "full" and not (args.names or args.model):
         from ..spec.models import MODELS
         from ..spec.models.pairs import table
 
-        print("Pairs of faults, and the models in which they meet:")
-        print(*(f"  {line}" for line in table(MODELS)), sep="\n")
-    print(f"{len(todo) - bad} good, {bad} failed, in {time.monotonic() - began:.0f} s")
-    return 1 if bad else 0
-
-
-def _told(row: Row, args: argparse.Namespace) -> bool:
-    """Print what came of a row, and keep what shows that it fails; whether it is good."""
-    _progress("")
-    cells = (row.verdicts.get(checker, "-") for checker in ("tla-checker", "TLC"))
-    judged = " ".join(f"{cell:28}" for cell in cells)
-    print(f"{row.name:14} {row.distinct:>9} {row.seconds:>8.1f}  {judged} {row.properties}", flush=True)
-    for line in _details(row, bool(args.names), args.format):
-        print(f"  {line}")
-    if args.save is not None and row.example is not None:
-        for line in _saved(row, args.save):
-            print(f"  {line}")
-    return row.ok
-
-
-def _details(row: Row, own: bool, format: str) -> Iterator[str]:
-    """What is told under the line of a model: its properties and findings, and what shows that one fails."""
-    from ..spec.counterexamples import render
-
-    for finding in row.findings:
-        yield f"{'FAILED' if finding.fault else 'note'}: {finding}"
-        yield from (f"    {line}" for line in finding.run)
-    shown = any(finding.fault for finding in row.findings)
-    for claim in row.claims:
-        broken = not claim.ok and (claim.verdict in ("fails", "not reached") or bool(claim.story))
-        shown = shown or broken
-        if own or broken:
-            yield from _claim(claim, broken)
-    if not row.ok and not shown:
-        yield f"FAILED: {row.trouble}"
-    told = format == "text" and any(claim.story for claim in row.claims)
-    if row.example is not None and not told and (own or not row.ok):
-        yield from (f"    {line}" for line in render(row.example(), format).splitlines())
-
-
-def _saved(row: Row, folder: Path) -> Iterator[str]:
-    """Write the counterexample of a row; what was written, and why a case was not."""
-    from ..replaying.cases import case
-    from ..replaying.replay import ReplayError
-
-    assert row.example is not None
-    example = row.example()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{example.model}.json"
-    example.save(path)
-    yield f"saved {path}"
-    test = folder / f"test_{re.sub(r'[^0-9A-Za-z]+', '_', example.model).lower()}.py"
-    try:
-        test.write_text(case(example, [load_machine(name) for name in example.machines]), encoding="utf-8")
-    except (ReplayError, UnknownName) as error:
-        yield f"no pytest case: {error}"
-    else:
-        yield f"saved {test}"
-
-
-def _claim(claim: Claim, broken: bool) -> Iterator[str]:
-    words = f": {claim.says}" if claim.says else ""
-    mark = "FAILED: " if broken else ""
-    yield f"{mark}{claim.name} {claim.verdict}{', as it must' if claim.expected else ''}{words}"
-    by = [
-        f"{j.checker} {j.verdict}, {j.distinct} states, {j.seconds:.1f} s" if j.seconds else f"{j.checker} {j.verdict}"
-        for j in claim.judged
-    ]
-    yield f"    {'; '.join(by) or 'TLC alone judges it'}"
-    yield from (f"    {line}" for line in claim.story)
+        say("Pairs of faults, and the models in which they meet:")
+        for line in table(MODELS):
+            say(f"  {line}")
+    if folder is not None and not folder.saved:
+        say(f"nothing is saved in {args.save}: no property fails")
+    seconds = time.monotonic() - began
+    unjudged = f", {counts['not judged']} not judged" if counts["not judged"] else ""
+    say(f"{counts['good']} good, {counts['failed']} failed{unjudged}, in {seconds:.0f} s")
+    if args.format == "json":
+        told = {"format": "sluicegate-check", "version": 1, "models": document, **counts, "seconds": round(seconds, 3)}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+    return 0 if counts["good"] == len(todo) else 1
 
 
 def _progress(text: str) -> None:

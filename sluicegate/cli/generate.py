@@ -46,12 +46,9 @@ def run(args: argparse.Namespace) -> int:
             )
             return 1 if found else 0
         changed = made.write()
-    except UnknownName as error:
+    except (UnknownName, DeclarationError) as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
-    except DeclarationError as error:
-        print(f"sluicegate: {error}", file=sys.stderr)
-        return 1
     except GenerationError as error:
         print(f"sluicegate generate: {error}", file=sys.stderr)
         return 1

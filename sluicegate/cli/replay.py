@@ -9,7 +9,7 @@ from pathlib import Path
 from ._machines import UnknownName, load_machine
 
 HELP = "run a saved counterexample on the real machines: exit 0 if they follow it to its end, 1 if not"
-EXAMPLE = "sluicegate check --model swap --save found && sluicegate replay found/swap.json"
+EXAMPLE = "sluicegate check --model orphaned --save found && sluicegate replay found/orphaned-NeverOrphans.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     except DeclarationError as error:
         print(f"sluicegate: {error}", file=sys.stderr)
-        return 1
+        return 2
     for line in lines(done):
         print(line)
     return 0 if done.follows else 1

@@ -111,9 +111,11 @@ def _said(row: Row, name: str) -> Iterator[str]:
             yield f"{name} was not judged"
         elif not claim.ok:
             yield f"{name} {claim.verdict}{f': {claim.says}' if claim.says else ''}"
-            yield from (f"  {judged.checker} {judged.verdict} {judged.detail}".rstrip() for judged in claim.judged)
+            # How a run ends, in a checker's own words, is told by the story; why there is no verdict is not.
+            details = {j.checker: "" if j.verdict in ("fails", "not reached") else j.detail for j in claim.judged}
+            yield from (f"  {j.checker} {j.verdict} {details[j.checker]}".rstrip() for j in claim.judged)
             yield from (f"  {line}" for line in claim.story)
-            if row.example is not None and not claim.story and claim.verdict == "fails":
+            if name in row.examples and not claim.story and claim.verdict == "fails":
                 from ..spec.counterexamples import render
 
-                yield from (f"  {line}" for line in render(row.example(), "text").splitlines())
+                yield from (f"  {line}" for line in render(row.examples[name](), "text").splitlines())
