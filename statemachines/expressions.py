@@ -11,6 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -409,15 +410,21 @@ def type_of(hint: Any) -> Type:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is EnumOf:
         (enum,) = args
+        if odd := [m.value for m in enum if not _WRITABLE.fullmatch(str(m.value))]:
+            mend = "use printable ASCII without quotes and backslashes"
+            raise TypeError(f"{enum.__name__} has the value {odd[0]!r}: {mend}")
         result = Type("enum", enum.__name__, members=tuple(m.value for m in enum))
         _classes[result] = enum
         return result
     if origin in _CONTAINERS:
         inner = tuple(type_of(a) for a in args)
         kind = _CONTAINERS[origin]
-        if (kind == "opt" and inner[0].kind == "opt") or any(a.kind in ("map", "note") for a in inner):
+        # What `first` and `get` give of such a one would be an Opt in an Opt.
+        twice = kind in ("opt", "seq", "map") and inner[-1].kind == "opt"
+        if twice or any(a.kind in ("map", "note") for a in inner):
             raise TypeError(
-                f"{hint} nests what cannot be nested (Opt in Opt, Map or Note in anything): use a Record or an Id"
+                f"{hint} nests what cannot be nested (Opt in Opt, Seq or Map; Map or Note in anything): "
+                "use a Record or an Id"
             )
         return Type(kind, args=inner)
     if isinstance(hint, type) and issubclass(hint, Expr):
@@ -440,6 +447,9 @@ def type_of(hint: Any) -> Type:
         f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)"
     )
 
+
+_WRITABLE = re.compile(r"[ !#-\[\]-~]+")
+"""What every checker reads as it is written."""
 
 _CONTAINERS: dict[Any, typing.Literal["opt", "set", "map", "seq"]] = {
     Opt: "opt",

@@ -28,6 +28,9 @@ RESERVED = frozenset({
 })
 """Names of the language itself: of machines, instances and messages."""
 
+MODULES = frozenset({"Bags", "FiniteSets", "Integers", "Naturals", "Reals", "Sequences", "TLC"})
+"""Modules that come with TLA+, and that a generated one must not hide."""
+
 HELPERS = frozenset({"frozenset", "set", "dict", "list", "tuple", "len", "max", "without"})
 """Names that compiled steps call, and that an event's argument would hide from them."""
 # fmt: on
@@ -99,6 +102,11 @@ class _Lowering:
     def check_names(self) -> None:
         methods = {snake(e): e for e in self.events.keys() - self.bases}
         messages = {**self.events, **self.outputs}
+        for k in (self.name, *self.states, *self.fields, *messages):
+            if not k.isascii():
+                report(k, "is no name that a checker reads", "write it in ASCII letters, digits and underscores")
+        if self.name in MODULES:
+            report(self.name, "is a module of TLA+", "give the machine another name")
         for k in self.fields:
             if keyword.iskeyword(k) or k != k.lower():
                 report(k, "is no name for a field", "give it a lower-case name that is no keyword of Python")

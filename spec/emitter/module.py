@@ -17,7 +17,7 @@ from collections import Counter
 
 from ...statemachines.ir import Event, Ir
 from .expressions import Names, bracketed, denied, literal, parts, render
-from .rules import Condition, Place, Rule, arguments, camel, rules
+from .rules import Condition, EmitError, Place, Rule, arguments, camel, rules
 
 WIDTH = 110
 STANDARD = "Naturals, Sequences, FiniteSets"
@@ -38,14 +38,14 @@ def comment(text: str) -> str:
 
 
 def emit(ir: Ir) -> str:
-    """The module `<Machine>` of operators. Raises ValueError where two names would be one."""
+    """The module `<Machine>` of operators. Raises EmitError where two names would be one."""
     names = Names()
     blocks = [_event(ir, event, names) for event in ir.events]
     text = "\n".join([header(ir.name, ir, STANDARD), _preamble(ir), _init(ir), *blocks, "=" * 80]) + "\n"
     defined = Counter(line.split("(")[0].split(" ")[0] for line in text.splitlines() if " ==" in line)
     twice = sorted(name for name, count in defined.items() if count > 1)
     if twice:
-        raise ValueError(f"{ir.name}: generated names are used twice: {', '.join(twice)}; rename a rule or event")
+        raise EmitError(f"{ir.name}: generated names are used twice: {', '.join(twice)}; rename a rule or event")
     return text
 
 

@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from ...statemachines.ir import TRUE, Branch, Event, Field, Ir, Node
 
 
+class EmitError(RuntimeError):
+    """A machine that cannot be written in TLA+; says what is in the way and how to mend it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A guard that must hold, or must not."""
@@ -70,7 +74,7 @@ def arguments(event: Event) -> tuple[Field, ...]:
 def rules(ir: Ir, event: Event) -> tuple[Rule, ...]:
     """The rules of one event in the order in which its row first names them.
 
-    Raises ValueError if two branches of the event share a rule's name but not its effect.
+    Raises EmitError if two branches of the event share a rule's name but not its effect.
     """
     branches: dict[str, Branch] = {}
     places: dict[str, dict[tuple[Condition, ...], list[str]]] = {}
@@ -78,7 +82,7 @@ def rules(ir: Ir, event: Event) -> tuple[Rule, ...]:
         for branch, conditions in _conditions(cell.fences, cell.branches, cell.otherwise):
             first = branches.setdefault(branch.rule, branch)
             if _effect(first) != _effect(branch):
-                raise ValueError(
+                raise EmitError(
                     f"{ir.name}.{event.name}: rule {branch.rule!r} means one thing at {first.where} and "
                     f"another at {branch.where} (state {cell.state}); give one of them another name"
                 )

@@ -6,6 +6,7 @@ import pytest
 
 from sluicegate import Event, Machine, Nat, SetOf, State, Table, columns, row, stay
 from sluicegate.spec.emitter import emit, emit_alone, files
+from sluicegate.spec.emitter.rules import EmitError
 from sluicegate.statemachines.operators import OPERATORS
 
 
@@ -62,7 +63,7 @@ def test_one_name_for_two_rules_is_an_error_that_names_them(turnstile):
     cells = list(turnstile.ir.cells)
     other = replace(cells[0].otherwise, target="LOCKED", where="elsewhere:1")
     cells[1] = replace(cells[1], otherwise=other)
-    with pytest.raises(ValueError, match=r"Turnstile\.Coin: rule 'pays' means one thing at .* another at elsewhere:1"):
+    with pytest.raises(EmitError, match=r"Turnstile\.Coin: rule 'pays' means one thing at .* another at elsewhere:1"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
 
 
@@ -70,7 +71,7 @@ def test_names_that_differ_only_in_spelling_are_an_error(turnstile):
     cells = list(turnstile.ir.cells)
     cells[1] = replace(cells[1], otherwise=replace(cells[1].otherwise, rule="p_ays"))
     cells[0] = replace(cells[0], otherwise=replace(cells[0].otherwise, rule="pAys"))
-    with pytest.raises(ValueError, match="generated names are used twice: TurnstileCoinPAys"):
+    with pytest.raises(EmitError, match="generated names are used twice: TurnstileCoinPAys"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
 
 
