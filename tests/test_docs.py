@@ -87,3 +87,22 @@ def test_the_broken_machine_of_the_check_page_is_told_as_the_page_shows(tmp_path
     without_times = [re.sub(r"\b[\d.]+ s\b|\d+\.\d+", "T", text) for text in (done.stdout, shown)]
     said, told = ([" ".join(line.split()) for line in text.splitlines()] for text in without_times)
     assert said == told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_commands_of_the_counterexample_page_work_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sluicegate.cli import main, replay
+
+    (commands,) = blocks(ROOT / "docs" / "counterexamples.md", "sh")
+    lines = [line.partition("#")[0].split() for line in commands.splitlines()]
+    assert " && ".join(" ".join(line) for line in lines[-2:]) == replay.EXAMPLE
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        assert (line[0], main(line[1:])) == ("sluicegate", 0)
+        assert capsys.readouterr().out
+    kept = sorted(path.name for path in (tmp_path / "found").iterdir())
+    assert kept == ["orphaned-NeverOrphans.json", "test_found_orphaned_neverorphans.py"]
+    assert kept[1] in (ROOT / "docs" / "counterexamples.md").read_text()

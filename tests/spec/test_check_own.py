@@ -1,5 +1,8 @@
 """`sluicegate check` on machines and models of one's own: what is chosen, and one clear line for whatever is wrong."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -89,6 +92,8 @@ def test_a_module_alone_means_all_its_machines_and_models(lamp, capsys):
     assert [line.split()[0] for line in out.splitlines() if line[:1] in "LBl"] == ["Lamp", "Bulb", "lamps"]
     assert "Dim holds: Neither lamp is flipped too often." in out
     assert "few holds: always flips ≤ 3" in out
+    assert "  within flips ≤ 2; steps that take flips out of it are not followed" in out
+    assert "  note: end: within the scope, no event does anything in WHOLE" not in out
 
 
 def test_a_bound_takes_the_place_of_the_declared_scope_and_of_a_models_constant(lamp, capsys):
@@ -106,7 +111,9 @@ def test_a_bound_takes_the_place_of_the_declared_scope_and_of_a_models_constant(
     [
         (["--bound", "flipz=2"], "no bound flipz: there are Most, flips, nat"),
         (["--bound", "flips=many"], "--bound flips=many: write NAME=VALUE with a natural"),
-        (["--model", "Lamb"], "no model Lamb; there are Lamp, Bulb, lamps"),
+        (["--model", "lamp"], "no model lamp: did you mean Lamp?"),
+        (["--model", "Lamb"], "no model Lamb: did you mean Lamp or lamps?"),
+        (["--model", "other"], "no model other: there are Lamp, Bulb, lamps"),
     ],
 )
 def test_what_is_not_there_is_refused_with_what_there_is(lamp, capsys, words, said):
@@ -123,8 +130,8 @@ def test_what_is_not_there_is_refused_with_what_there_is(lamp, capsys, words, sa
         ("always(flipz < 4)", 2, "name 'flipz' is not defined"),
         ("never(ON and OFF)", 2, "write a & b, a | b, ~a instead of and, or, not"),
         ("never(flips in 3)", 2, ""),
-        ("always(True)", 1, "property few: 'true' names no state and no field"),
-        ("always(flips)", 1, "flips: is a Nat where a Bool is needed"),
+        ("always(True)", 2, "property few: 'true' names no state and no field"),
+        ("always(flips)", 2, "flips: is a Nat where a Bool is needed"),
     ],
 )
 def test_an_expression_that_cannot_be_is_told_with_its_line(lamp, capsys, few, status, said):
@@ -203,8 +210,10 @@ def test_a_checker_that_is_missing_says_what_to_install(lamp, capsys, monkeypatc
 
 
 def test_a_count_is_held_to_only_where_one_stands(tmp_path):
-    (tmp_path / "Two.tla").write_text("---- MODULE Two ----\nVARIABLE x\nInit == x = FALSE\nNext == x' = ~x\n====\n")
-    two = SystemModel("two", "", module="Two", config=Config(), folder=tmp_path, machines=())
+    (tmp_path / "Two.tla").write_text(
+        "---- MODULE Two ----\nVARIABLE x\nInit == x = FALSE\nNext == x' = ~x\nFine == x \\in BOOLEAN\n====\n"
+    )
+    two = SystemModel("two", "", module="Two", config=Config(invariants=("Fine",)), folder=tmp_path, machines=())
     assert judge_system(two, ("tla-checker",)).distinct == 2
     assert judge_system(two, ("tla-checker",)).ok
 
@@ -225,3 +234,89 @@ def test_the_place_of_an_error_is_the_users_line_in_every_folder(lamp, capsys, t
     assert status == 2
     assert "write a & b" in err
     assert f"at {name}.py:{LAMP.splitlines().index('    few = PROPERTY') + 1}" in err
+
+
+def test_a_file_in_the_place_of_a_module_is_told_how_it_is_named(lamp, capsys):
+    status, _, err = check(capsys, f"{lamp()}.py")
+    assert status == 2
+    assert f"did you mean {lamp()}?" in err
+
+
+@pytest.mark.parametrize(
+    ("few", "said"),
+    [
+        ("always(flips <= 2)", "only because the scope ends: one step beyond it, it fails: Flip in OFF, OFF -> ON, "),
+        ("reachable(flips == 3)", "FAILED: few not reached within the scope: reachable flips = 3"),
+        ("reachable(flips == 3)", "one step beyond it, it is reached: Flip in OFF, OFF -> ON, flips 2 -> 3"),
+        ("reachable(flips == 9)", "more may be reached beyond the scope; --bound NAME=VALUE goes further"),
+    ],
+)
+def test_what_the_end_of_the_scope_has_to_do_with_a_verdict_is_said(lamp, capsys, few, said):
+    _, out, _ = check(capsys, f"{lamp(few)}:Lamp", "--checker", "tla-checker", "--bound", "flips=2")
+    assert said in out
+
+
+def test_a_state_that_nothing_leaves_is_noted(lamp, capsys):
+    name = lamp()
+    Path(f"{name}.py").write_text(Path(f"{name}.py").read_text().replace("BROKEN, BROKEN))", "BROKEN, ignore))"))
+    status, out, _ = check(capsys, f"{name}:Bulb", "--checker", "tla-checker")
+    assert status == 0
+    assert "note: end: within the scope, no event does anything in BROKEN: good if it is meant as an end" in out
+    assert "  nothing in it needs a bound: this is all that it can do" in out
+
+
+def test_what_one_checker_cannot_judge_is_counted_as_not_judged_and_is_not_good(lamp, capsys):
+    name = lamp("leads_to(OFF, ON, fair=Flip)")
+    status, out, _ = check(capsys, f"{name}:Lamp", "--checker", "tla-checker")
+    assert status == 1
+    assert "NOT JUDGED: few not judged: TLC alone judges this: ask it too, or both checkers" in out
+    assert "0 good, 0 failed, 1 not judged, in" in out
+
+
+TWO_WRONG = "always(flips <= 0)\n    dark = never(ON)"
+
+
+def test_each_property_that_fails_is_kept_in_a_file_of_its_own(lamp, capsys, tmp_path):
+    name = lamp(TWO_WRONG)
+    words = (f"{name}:Lamp", "--checker", "tla-checker")
+    for folder in ("found", "other/found"):
+        status, out, _ = check(capsys, *words, "--save", folder)
+        assert status == 1
+        assert f"saved {folder}/Lamp-few.json" in out
+    names = ["Lamp-dark.json", "Lamp-few.json", "test_other_found_lamp_dark.py", "test_other_found_lamp_few.py"]
+    assert sorted(path.name for path in (tmp_path / "other/found").iterdir()) == names
+    assert main(["replay", "found/Lamp-dark.json"]) == 0
+    cases = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "found", "other"]
+    done = subprocess.run(cases, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_machines_of_one_name_are_kept_apart(lamp, capsys, tmp_path):
+    name = lamp(TWO_WRONG)
+    (tmp_path / f"{name}_2.py").write_text((tmp_path / f"{name}.py").read_text())
+    words = ("--checker", "tla-checker", "--save", "found")
+    check(capsys, f"{name}:Lamp", f"{name}_2:Lamp", *words)
+    kept = {json.loads(p.read_text())["machines"][0] for p in (tmp_path / "found").glob("Lamp-few*.json")}
+    assert kept == {f"{name}:Lamp", f"{name}_2:Lamp"}
+    assert len([*(tmp_path / "found").glob("test_*.py")]) == 4
+    _, out, _ = check(capsys, f"{name}:Bulb", *words[:3], "none")
+    assert "nothing is saved in none: no property fails" in out
+
+
+def test_json_is_one_document_on_standard_output(lamp, capsys):
+    words = ("--checker", "tla-checker", "--bound", "flips=2", "--format", "json", "--save", "found")
+    status, out, err = check(capsys, f"{lamp(TWO_WRONG)}:Lamp", *words)
+    assert status == 1
+    document = json.loads(out)
+    assert (document["format"], document["version"], document["failed"]) == ("sluicegate-check", 1, 1)
+    (lamp_,) = document["models"]
+    assert [(p["name"], p["verdict"]) for p in lamp_["properties"]][1:] == [("few", "fails"), ("dark", "fails")]
+    assert [found["property"] for found in lamp_["counterexamples"]] == ["few", "dark"]
+    assert {str(found["constants"]) for found in lamp_["counterexamples"]} == {"{'flips': '2'}"}
+    assert "0 good, 1 failed" in err
+    assert "saved found/Lamp-few.json" in err
+
+
+def test_a_declaration_that_is_broken_is_nothing_to_judge(lamp, capsys):
+    assert check(capsys, lamp("always(flips)"))[0] == 2
+    assert check(capsys, lamp("always(nowhere)"))[0] == 2
