@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,9 @@ class Exploration:
         return snapshot, events[::-1]
 
 
+_NOTHING = object()
+
+
 class TooLarge(Exception):
     """An exploration was given up; the message says at what limit."""
 
@@ -116,6 +119,7 @@ def explore(
         for value in _counted(events_of(machine, e, scope), f"events {e.name}", go_on)
     ]
     newborn = dict.fromkeys(_counted(births(machine, scope), "newborn instances", go_on))
+    _require_newborn(newborn, bounded, scope)
     found = Exploration({snapshot: n for n, snapshot in enumerate(newborn)})
     found.initial = len(found.states)
     claims = [(claim, predicate(machine, claim.condition)) for claim in ir.properties if claim.kind != "leads_to"]
@@ -153,6 +157,16 @@ def explore(
     found.unreached = [s for s in ir.states if s not in reached]
     found.dead = list(_dead(ir, found))
     return found
+
+
+def _require_newborn(newborn: Collection[Any], bounded: Sequence[Field], scope: Scope) -> None:
+    """Raises TooLarge where no instance is born in the scope, or one beyond it."""
+    if not newborn:
+        raise TooLarge("no instance is born in this scope: a given field has no value in it")
+    for snapshot in newborn:
+        for f in bounded:
+            if not within(value := getattr(snapshot, f.name), f.type, f.name, scope):
+                raise TooLarge(f"{f.name} = {value} of a newborn instance is beyond its bound: raise it in the scope")
 
 
 def _counted(choices: Iterator[Any], what: str, go_on: Callable[[], None]) -> Iterator[Any]:
@@ -200,7 +214,9 @@ def events_of(machine: type[Machine], event: Event, scope: Scope) -> Iterator[An
     """The event with every value of the arguments that its rules read, and one of the others."""
     read = {name for cell in machine.ir.cells if cell.event == event.name for name in _read(cell)}
     make = getattr(machine, event.name)
-    first = {f.name: next(values(f.type, f.name, scope)) for f in event.fields}
+    first = {f.name: next(values(f.type, f.name, scope), _NOTHING) for f in event.fields}
+    if empty := [name for name, value in first.items() if value is _NOTHING]:
+        raise TooLarge(f"argument {empty[0]} of {event.name} has no value in this scope: give its sort members")
     for chosen in _product([f for f in event.fields if f.name in read], scope):
         yield make(**{**first, **chosen})
 

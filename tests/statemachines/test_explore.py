@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from sluicegate.statemachines import (
     Bool,
     Event,
@@ -21,7 +23,7 @@ from sluicegate.statemachines import (
     row,
     stay,
 )
-from sluicegate.statemachines.explore import Exploration, explore, values
+from sluicegate.statemachines.explore import Exploration, TooLarge, explore, values
 from sluicegate.statemachines.ir import BOOL, NAT, Type
 
 
@@ -136,3 +138,26 @@ def test_every_event_has_an_outcome_in_every_reachable_state(
     """No event is dropped without a word (M16); the exploration would have raised."""
     asked = {(event, state) for event, state, _rule in explored(protocol_machine).taken}
     assert asked == {(e.name, s) for e in protocol_machine.ir.events for s in protocol_machine.ir.states}
+
+
+class Early(Machine):
+    """Born with a number above a small bound, and for each part of a sort."""
+
+    A, B = State(), State()
+    level = Nat(5)
+
+    class Turn(Event):
+        part: Part
+
+    table = Table(columns(A, B), row(Turn, B, A))
+
+
+def test_an_instance_that_is_born_beyond_the_scope_is_refused() -> None:
+    with pytest.raises(TooLarge, match="level = 5 of a newborn instance is beyond its bound"):
+        explore(Early, Scope(nat=3))
+    assert len(explore(Early, Scope(nat=5)).states) == 2
+
+
+def test_an_argument_without_a_value_in_the_scope_is_refused() -> None:
+    with pytest.raises(TooLarge, match="argument part of Turn has no value in this scope"):
+        explore(Early, Scope(nat=5, ids=(("Part", 0),)))
