@@ -26,7 +26,8 @@ from sluicegate.protocol.generated import gate_pb2_grpc as rpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateServicer, snapshot_message
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import MemoryStore, SqliteStore, Store
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import MemoryStore, Store
 from sluicegate.statemachines.gate import Gate, Mode
 
 ROUNDS = 11

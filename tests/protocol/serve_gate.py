@@ -17,7 +17,7 @@ from typing import Any
 from sluicegate.protocol.generated.gate_service import GATE, GateServicer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 
 
 class Deadly(SqliteStore):

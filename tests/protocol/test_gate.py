@@ -20,7 +20,7 @@ from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateSer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.refusals import DETAILS, detail
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sluicegate.protocol.host import MachineHost, PayloadMismatch, UnknownInstance, current_cause
-from sluicegate.protocol.store import Record, SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import Record
 from sluicegate.protocol.watch import LIMIT
 
 

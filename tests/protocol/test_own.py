@@ -10,7 +10,7 @@ import pytest
 from sluicegate.protocol.client import Refused, Retry, Unreachable, dial
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 
 
 async def test_two_instances_of_an_own_machine_live_behind_one_server(kinds: Any, made: Any, handlers: Any) -> None:

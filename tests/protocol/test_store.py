@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.protocol.store import Answer, MemoryStore, Record, Saved, SqliteStore, Store, StoreError
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import Answer, MemoryStore, Record, Saved, Store, StoreError
 
 
 class Clock:
