@@ -10,7 +10,6 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +46,11 @@ class SyncSettings:
         return int(1000 * (self.deadline + self.takeover))
 
 
+def now() -> float:
+    """The event loop's time in seconds."""
+    return asyncio.get_running_loop().time()
+
+
 async def nothing() -> None:
     """What an operation that lends no device trains meanwhile."""
 
@@ -63,7 +67,7 @@ class Operation:
     version: int
     members: tuple[str, ...]
     allowed: float
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=now)
     marks: dict[str, float] = field(default_factory=dict)
     dropped: dict[str, str] = field(default_factory=dict)
     declined: dict[str, str] = field(default_factory=dict)
@@ -78,10 +82,10 @@ class Operation:
 
     def extend(self) -> None:
         """Begin the deadline anew."""
-        self.until = time.monotonic() + self.allowed
+        self.until = now() + self.allowed
 
     def mark(self, phase: str) -> None:
-        self.marks[phase] = time.monotonic() - self.began
+        self.marks[phase] = now() - self.began
 
     def end(self, outcome: str) -> None:
         self.outcome = outcome
@@ -238,7 +242,7 @@ class SyncActions:
 
     def _left(self) -> float:
         """Seconds left of the operation; a little even when it is over, so that ends can be told."""
-        return max(0.5, self.operation.until - time.monotonic())
+        return max(0.5, self.operation.until - now())
 
     def _is_durable(self, version: int) -> bool:
         return version in self._manifests.versions()
