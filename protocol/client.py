@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import grpc
 from grpc import StatusCode, aio
 
+from .network import NETWORK
 from .refusals import INCARNATION, Detail, detail
 from .wire import KINDS, Wire
 
@@ -139,9 +140,7 @@ class Stale(Refused):
 
 def dial(address: str, credentials: grpc.ChannelCredentials | None = None) -> aio.Channel:
     """A channel to `host:port`; in plain text without credentials."""
-    if credentials is None:
-        return aio.insecure_channel(address, options=CHANNEL_OPTIONS)
-    return aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
+    return NETWORK.get().channel(address, credentials, CHANNEL_OPTIONS)
 
 
 class Client(Generic[V]):

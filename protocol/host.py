@@ -170,6 +170,17 @@ class MachineHost:
         slot = self._slot(instance)
         return slot.number, slot.live.snapshot()
 
+    def observe(self, also: Observer) -> None:
+        """Let another observer see every step, after those that are there."""
+        first = self._observer
+
+        def both(*step: Any) -> None:
+            if first is not None:
+                first(*step)
+            also(*step)
+
+        self._observer = both
+
     # -- steps -----------------------------------------------------------------------------------
 
     def step(self, instance: str, event: Any, cause: str = "") -> Outcome:

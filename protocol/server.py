@@ -18,6 +18,8 @@ from grpc import aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from .network import NETWORK
+
 OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
@@ -68,7 +70,7 @@ class Server:
             )
         self._services, self._address, self.port = tuple(services), address, port
         self._credentials, self._grace = credentials, grace
-        self._server = aio.server(options=(*OPTIONS, *options))
+        self._server = NETWORK.get().server((*OPTIONS, *options))
         self._health = health.aio.HealthServicer()  # pyright: ignore[reportAttributeAccessIssue]
 
     @property

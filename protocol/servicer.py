@@ -38,6 +38,11 @@ class Servicer:
     def __init__(self, host: MachineHost) -> None:
         self._host = host
 
+    @property
+    def host(self) -> MachineHost:
+        """What is served."""
+        return self._host
+
     def add_to(self, server: aio.Server) -> None:
         """Register with a server that has not started yet."""
         raise NotImplementedError
