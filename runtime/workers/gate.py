@@ -7,6 +7,7 @@ Rules of this file:
 - What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
   in which they were emitted.
 - What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install.
+- Why the gate was poisoned is kept for as long as this life lasts: the table only says that it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...protocol.host import MachineHost
 from ...statemachines.compiler import Outcome
@@ -23,7 +24,9 @@ from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
 from ..engines import Engine, NotStaged
 from ..tracelog import TraceLog
-from ..weights import BucketSource, Manifest, ManifestStore
+
+if TYPE_CHECKING:
+    from ..weights import BucketSource, Manifest, ManifestStore
 
 _log = logging.getLogger(__name__)
 WATCH_S = 0.5
@@ -39,18 +42,22 @@ class LeaseSide(Protocol):
 class GateActions:
     """The one gate of a replica. Use as `async with`.
 
-    Set before use: `host`, which `log` watches; `leases`; `let_in`, which tries for requests that
-    wait; `poisoned`, which is told when the gate is.
+    Set before use: `host`, which `observe` watches; `leases`; `let_in`, which tries for requests that
+    wait; `poisoned`, which is told when the gate is. Without `manifests` and `source` the engine finds
+    the weights that it commits by itself.
     """
 
     def __init__(
-        self, replica: str, engine: Engine, manifests: ManifestStore, source: BucketSource, trace: TraceLog | None
-    ) -> None:
+        self, replica: str, engine: Engine, manifests: ManifestStore | None, source: BucketSource | None,
+        trace: TraceLog | None,
+    ) -> None:  # fmt: skip
         self.host: MachineHost
         self.leases: LeaseSide
         self.let_in: Callable[[], object]
         self.poisoned: Callable[[], Awaitable[None]]
         self.replica = replica
+        self.why = ""
+        """Why the gate is poisoned; empty while it is not."""
         self.log = None if trace is None else trace.of("Gate")
         self._engine, self._manifests, self._source = engine, manifests, source
         self._group = asyncio.TaskGroup()
@@ -68,6 +75,16 @@ class GateActions:
     ) -> None:
         self.rest()
         await self._group.__aexit__(kind, error, trace)
+
+    def observe(
+        self, instance: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
+    ) -> None:
+        """What the host of the gate is observed by."""
+        if self.log is not None:
+            self.log(instance, number, event, before, after, outcome, cause)
+        if after == "POISONED" and before != after:
+            self.why = _why(event)
+            _log.error("%s is poisoned: %s", self.replica, self.why)
 
     def begin(self) -> None:
         """The gate of this incarnation: sealed, without weights."""
@@ -109,8 +126,7 @@ class GateActions:
 
     def fault(self, why: str) -> None:
         """Device or weights are in doubt."""
-        if self.step(Gate.Fault(why=why), self.replica).kind == "go":
-            _log.error("%s is poisoned: %s", self.replica, why)
+        self.step(Gate.Fault(why=why), self.replica)
 
     # -- outputs of the machine ------------------------------------------------------------------
 
@@ -157,8 +173,11 @@ class GateActions:
     async def stage(self, version: int) -> Manifest:
         """Receive and verify a version beside the resident one.
 
-        Raises FileNotFoundError, ManifestError, WeightsError; what is resident stays.
+        Raises FileNotFoundError, ManifestError, WeightsError, NotStaged where there is no road for weights;
+        what is resident stays.
         """
+        if self._manifests is None or self._source is None:
+            raise NotStaged(f"version {version} cannot be staged here: give manifests and a source of buckets")
         manifest = await asyncio.to_thread(self._manifests.get, version)
         await self._engine.stage(manifest, self._source)
         return manifest
@@ -177,8 +196,12 @@ class GateActions:
             for rank in self._engine.ranks:
                 self.step(Gate.InstallFailed(epoch=epoch, rank=rank, why=str(error)), f"install {epoch}")
             return
-        for rank, digest in digests.items():
-            self.step(Gate.Installed(epoch=epoch, rank=rank, digest=digest), f"install {epoch}")
+        for rank in self._engine.ranks:
+            if rank in digests:
+                event = Gate.Installed(epoch=epoch, rank=rank, digest=digests[rank])
+            else:
+                event = Gate.InstallFailed(epoch=epoch, rank=rank, why="it did not say what it holds")
+            self.step(event, f"install {epoch}")
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -215,6 +238,24 @@ class GateActions:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
+
+
+def _why(event: Any) -> str:
+    """In words, what an event that poisons a gate says."""
+    match event:
+        case Gate.Poison() | Gate.Fault():
+            return str(event.why)
+        case Gate.InstallFailed():
+            return f"rank {event.rank} could not install: {event.why}"
+        case Gate.Installed():
+            return f"rank {event.rank} holds {event.digest}, which the install did not name"
+        case Gate.GiveUp():
+            return f"what became of lease {event.lease} could not be found out"
+        case Gate.Orphan():
+            return f"weights were being installed when lease {event.lease} became unknown: {event.why}"
+        case Gate.Deadline():
+            return "its window ended while weights were in doubt or the device was lent"
+    return type(event).__name__
 
 
 async def _ended(work: Awaitable[object]) -> None:

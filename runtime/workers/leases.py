@@ -7,12 +7,16 @@ Rules of this file:
 - The order at the end: the engine has ended it, its record is stored, its receipt is stored, the gate
   lets it go, and only then the client hears of it.
 - Tokens that the table ignores are neither recorded nor delivered.
+- An unknown outcome is found out in three ways, one after another: the engine acknowledges an abort; its
+  list no longer has the request; or, behind the abort, every rank comes to rest. That rest says nothing
+  about a drain: the gate is not told of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
@@ -34,6 +38,8 @@ _ENDINGS = {
     FinishReason.FAILED: Ending.FAILED,
 }
 LOST = "lost"
+RETRY_S = 0.5
+"""At most so long is waited before an engine that could not say what became of a request is asked again."""
 
 
 class GateSide(Protocol):
@@ -51,12 +57,14 @@ class Run:
     """One lease on its way: a sink of the engine, and what its client has not heard yet."""
 
     __slots__ = (
-        "_leases", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request", "session", "spans",
-        "timer", "version", "wake", "why",
+        "_leases", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request", "session",
+        "spans", "timer", "version", "wake", "why",
     )  # fmt: skip
 
-    def __init__(self, leases: Leases, request: Request, session: str, epoch: int, version: int | None) -> None:
-        self._leases = leases
+    def __init__(
+        self, leases: Leases, request: Request, session: str, epoch: int, version: int | None, client: str
+    ) -> None:
+        self._leases, self.client = leases, client
         self.lease, self.session, self.request = request.request_id, session, request
         self.epoch, self.version = epoch, version
         """Of the gate, at the moment when it admitted the request."""
@@ -114,7 +122,7 @@ class Run:
 
 
 class Leases:
-    """Performs what leases ask for. `host`, which `log` watches, is set before use.
+    """Performs what leases ask for. `host`, which `log` watches, and `let_in` are set before use.
 
     Times are in seconds: `unsettled` until the outcome of a lease counts as unknown, `reconcile` to find
     it out, `remember` that a closed lease can still be asked for.
@@ -125,14 +133,18 @@ class Leases:
         *, unsettled: float, reconcile: float, remember: float,
     ) -> None:  # fmt: skip
         self.host: MachineHost
+        self.let_in: Callable[[], object]
+        """Called when records can be stored again, after a request was told that they cannot."""
         self.log = None if trace is None else trace.of("Lease")
         self.gate, self.records = gate, records
         self.journal: Journal[LeaseRecord] = Journal(records)
         self.runs: dict[str, Run] = {}
+        self.open_of: Counter[str] = Counter()
+        """How many leases of each client are open."""
         self._engine, self._trace = engine, trace
         self._unsettled, self._reconcile, self._remember = unsettled, reconcile, remember
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._open = 0
+        self._open, self._turned_away = 0, False
         self._none_open = asyncio.Event()
         self._none_open.set()
 
@@ -142,12 +154,19 @@ class Leases:
         """Whether an id was ever admitted here."""
         return lease in self.runs or self.records.is_known(lease)
 
-    def begin(self, request: Request, session: str, epoch: int, version: int | None) -> Run:
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be stored at present, empty while the store works; the caller turns a request away."""
+        failure = self.journal.failure
+        self._turned_away |= failure is not None
+        return "" if failure is None else str(failure)
+
+    def begin(self, request: Request, session: str, epoch: int, version: int | None, client: str = "") -> Run:
         """A lease that the gate has just admitted."""
-        run = Run(self, request, session, epoch, version)
+        run = Run(self, request, session, epoch, version, client)
         self.host.create(run.lease, session=session)
         self._watch(run)
-        run.timer = asyncio.get_running_loop().call_later(self._unsettled, self._overdue, run)
+        self._start_timer(run)
         return run
 
     async def record_admission(self, run: Run, labels: Mapping[str, str]) -> None:
@@ -186,7 +205,7 @@ class Leases:
             ending = lease.ending or Ending.COMPLETED
             snapshot = Lease.initial(session=lease.session).replace(state=state, spans=lease.spans, ending=ending)
             self.host.adopt(lease.lease, snapshot)
-            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None)
+            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None, "")
             self._watch(run)
             run.step(Lease.Recorded() if lease.ending else Lease.Gone())
             if self._state(run) == "LOST":
@@ -223,17 +242,17 @@ class Leases:
             self._orphan(self.runs[instance], f"the engine did not answer an abort: {error!r}")
 
     async def reconcile(self, instance: str) -> None:
-        run = self.runs[instance]
-        try:
-            async with asyncio.timeout(self._reconcile):
-                await self._engine.abort(instance)
-        except (TimeoutError, EngineError) as error:
-            _log.error("lease %s: not reconciled: %r", instance, error)
-            if run.step(Lease.GiveUp()).kind == "go":
-                self.gate.give_up(instance)
-                self._then(Closure(instance, None), lambda: self._close(run, LOST))
-        else:
-            run.step(Lease.Reconciled())
+        run, clock = self.runs[instance], asyncio.get_running_loop().time
+        until = clock() + self._reconcile
+        while (left := until - clock()) > 0:
+            if await self._is_over(run, min(left, self._reconcile / 3)):
+                run.step(Lease.Reconciled())
+                return
+            await asyncio.sleep(min(self._reconcile / 20, RETRY_S))
+        if run.step(Lease.GiveUp()).kind == "go":
+            _log.error("lease %s: what became of it could not be found out", instance)
+            self.gate.give_up(instance)
+            self._then(Closure(instance, None), lambda: self._close(run, LOST))
 
     async def receipt(self, instance: str, ending: Ending, spans: Mapping[int, int]) -> None:
         run = self.runs[instance]
@@ -246,11 +265,45 @@ class Leases:
 
     # -- inside ----------------------------------------------------------------------------------
 
+    async def _is_over(self, run: Run, each: float) -> bool:
+        """Whether an orphaned request is known to have ended; each of the three ways gets `each` seconds."""
+        is_given = False
+
+        async def acknowledged() -> bool:
+            nonlocal is_given
+            is_given = True
+            await self._engine.abort(run.lease)
+            return True
+
+        async def not_listed() -> bool:
+            return run.lease not in await self._engine.running()
+
+        async def at_rest() -> bool:
+            # Proves something only behind an abort that is on its way.
+            return is_given and set(await self._engine.quiesce()) >= set(self._engine.ranks)
+
+        for way in (acknowledged, not_listed, at_rest):
+            if run.ending or self._state(run) != "ORPHANED":
+                # The engine has told of its end meanwhile.
+                return True
+            try:
+                async with asyncio.timeout(each):
+                    if await way():
+                        return True
+            except TimeoutError:
+                _log.warning("lease %s: the engine did not answer (%s)", run.lease, way.__name__)
+            except EngineError as error:
+                is_given = False
+                _log.warning("lease %s: the engine could not answer (%s): %r", run.lease, way.__name__, error)
+        return False
+
     def _state(self, run: Run) -> str:
         return self.host.live(run.lease).state
 
     def _watch(self, run: Run) -> None:
         self.runs[run.lease] = run
+        if run.client:
+            self.open_of[run.client] += 1
         self._open += 1
         self._none_open.clear()
 
@@ -262,8 +315,14 @@ class Leases:
         except EngineError as error:
             self._orphan(run, f"the engine did not take the request: {error}")
 
+    def _start_timer(self, run: Run) -> None:
+        run.timer = asyncio.get_running_loop().call_later(self._unsettled, self._overdue, run)
+
     def _overdue(self, run: Run) -> None:
         self._orphan(run, f"not settled within {self._unsettled:g} s")
+        if not run.ending:
+            # One that waits for the store is not unknown: it is looked at again.
+            self._start_timer(run)
 
     def _orphan(self, run: Run, why: str) -> None:
         if not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
@@ -275,6 +334,10 @@ class Leases:
         if run.timer is not None:
             run.timer.cancel()
         run.wake.set()
+        if run.client:
+            self.open_of[run.client] -= 1
+            if not self.open_of[run.client]:
+                del self.open_of[run.client]
         self._open -= 1
         if not self._open:
             self._none_open.set()
@@ -288,7 +351,13 @@ class Leases:
     async def _stored(self, record: LeaseRecord) -> None:
         ticket = self.journal.add(record)
         if ticket is not None:
+            ticket.then.append(self._works_again)
             await ticket.wait()
+
+    def _works_again(self) -> None:
+        if self._turned_away and self.journal.failure is None:
+            self._turned_away = False
+            self.let_in()
 
     def _then(self, record: LeaseRecord, do: Callable[[], object]) -> None:
         """Record, and go on when it is stored."""
@@ -296,6 +365,7 @@ class Leases:
         def go_on() -> None:
             try:
                 do()
+                self._works_again()
             except Exception as error:
                 # Others wait for the same write; the replica's own state is in doubt.
                 _log.exception("after the record of lease %s", record.lease)
