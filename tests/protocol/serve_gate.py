@@ -21,8 +21,8 @@ from sluicegate.protocol.sqlite import SqliteStore
 
 
 class Deadly(SqliteStore):
-    def write(self, records: Any) -> None:
-        super().write(records)
+    def write(self, changes: Any) -> None:
+        super().write(changes)
         os.kill(os.getpid(), signal.SIGKILL)
 
 

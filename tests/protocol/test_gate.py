@@ -222,9 +222,9 @@ class Slow(SqliteStore):
 
     delay = 0.5
 
-    def write(self, records: Any) -> None:
+    def write(self, changes: Any) -> None:
         time.sleep(self.delay)
-        super().write(records)
+        super().write(changes)
 
 
 async def test_a_deadline_leaves_a_whole_step_that_a_repeat_tells_of(handlers: Any, tmp_path: Path) -> None:
