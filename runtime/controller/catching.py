@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.client import CallError
 from ...statemachines.replica import Replica
+from ...statemachines.sorts import Mode
 from ..weights import ManifestError
 from .member import Above, Member, MemberError, Overruled, as_member_error
 from .sync import INSTANCE
@@ -31,6 +32,8 @@ class CatchingUp:
     ) -> None:
         self._controller, self._group, self._uses_device = controller, group, uses_device
         self._tasks: dict[str, asyncio.Task[MemberError | None]] = {}
+        self._slow: set[str] = set()
+        """Incarnations that were drained last time and did not come home: they are not waited for again."""
         self.why_not: dict[str, str] = {}
         """Of replicas that have not caught up: what the last try said."""
 
@@ -94,9 +97,13 @@ class CatchingUp:
         gate, epoch = (await member.gate.get()).snapshot, controller.register.next_epoch()
         if controller.log:
             controller.log.fact("Sync", INSTANCE, "catch_up", replica=member.replica, epoch=epoch, version=version)
+        is_slow = settings.mode is Mode.WAIT and member.incarnation in self._slow
+        self._slow.add(member.incarnation)
         await member.converge(
-            version, epoch, digests(sorted(gate.ranks)), mode=settings.mode, window_ms=settings.window_ms,
+            version, epoch, digests(sorted(gate.ranks)),
+            mode=settings.escalation if is_slow else settings.mode, window_ms=settings.window_ms,
             within=settings.deadline, is_durable=controller.is_durable, uses_device=self._uses_device,
             is_target=lambda: controller.published == version,
         )  # fmt: skip
+        self._slow.discard(member.incarnation)
         controller.tell(member.incarnation, Replica.Synced(version=version))
