@@ -40,6 +40,10 @@ PATIENCE = 5
 """Probes that a replica may miss in a row before it is dead."""
 
 
+GRACE_S = 1.0
+"""How long outputs of the machines may go on once the controller is left."""
+
+
 class SyncFailed(Exception):
     """An operation did not publish, or pause; the text says why, `reason` names it for programs."""
 
@@ -90,9 +94,11 @@ class Controller:
         self.operations: list[Operation] = []
         self.overruled = asyncio.Event()
         """Set once a higher term is known to rule."""
+        self.why_overruled = ""
         self.paused: Operation | None = None
         self._hold = asyncio.Event()
         self._alone = asyncio.Lock()
+        self._operating: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
         self.catching = CatchingUp(self, self._group, uses_device)
         self.changed = Signal()
@@ -115,7 +121,7 @@ class Controller:
             self.changed.notify()
 
         lives = logged.lives if logged is not None else None
-        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives)
+        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives, grace=GRACE_S)
 
     def _observe_replica(
         self, incarnation: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
@@ -152,11 +158,18 @@ class Controller:
             for member in self.members.values():
                 await member.close()
 
+    def stop(self) -> None:
+        """End at once: operations and catching up are given up, and gates are left as they are."""
+        self.catching.stop()
+        for task in self._operating:
+            task.cancel()
+
     def overrule(self, why: str) -> None:
         """A higher term rules: whatever goes on here ends, and nothing begins."""
         if self.overruled.is_set():
             return
         self.overruled.set()
+        self.why_overruled = why
         epoch = self.syncs.live(INSTANCE).epoch
         self.syncs.step(INSTANCE, Sync.Overruled(), cause=f"{self.term}.{epoch}")
         self._hold.set()
@@ -291,7 +304,7 @@ class Controller:
         operation = Operation(
             version, self.settings.deadline, self.settings.mode, lends=train is not None, during=train
         )
-        await asyncio.shield(self._group.create_task(self._operate(operation)))
+        await asyncio.shield(self._begin(operation))
         if operation.trouble is not None:
             raise operation.trouble
         if operation.outcome != "published":
@@ -306,22 +319,19 @@ class Controller:
             raise SyncFailed("the cohort is paused already", "paused")
         if version is None:
             raise SyncFailed("nothing is published: there is nothing to pause", "nothing_published", retry=True)
-        held, self._hold = asyncio.Event(), asyncio.Event()
+        self._hold = asyncio.Event()
 
         async def during() -> None:
-            held.set()
+            operation.is_held = True
+            self.changed.notify()
             await self._hold.wait()
 
         operation = Operation(version, self.settings.deadline, mode or self.settings.mode, during=during)
         self.paused = operation
-        task = self._group.create_task(self._operate(operation))
-        done, waits = asyncio.ensure_future(operation.done.wait()), asyncio.ensure_future(held.wait())
-        try:
-            await asyncio.wait((done, waits, task), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiter in (done, waits):
-                waiter.cancel()
-        if not held.is_set():
+        task = self._begin(operation)
+        while not (operation.is_held or task.done()):
+            await self.changed.until(lambda: operation.is_held or task.done(), self.settings.deadline)
+        if not operation.is_held:
             raise self._failure("the cohort was not paused", operation)
         return operation
 
@@ -347,6 +357,13 @@ class Controller:
         reason = operation.reason or operation.outcome.partition(":")[0].replace(" ", "_")
         said = f"{text} ({operation.outcome}) {reasons}".rstrip()
         return SyncFailed(said, reason, retry=operation.retry, operation=operation)
+
+    def _begin(self, operation: Operation) -> asyncio.Task[None]:
+        task = self._group.create_task(self._operate(operation))
+        self._operating.add(task)
+        task.add_done_callback(self._operating.discard)
+        task.add_done_callback(lambda _: self.changed.notify())
+        return task
 
     async def _operate(self, operation: Operation) -> None:
         is_pause = operation.during is not None and not operation.lends

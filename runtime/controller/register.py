@@ -15,7 +15,7 @@ from typing import Self
 from ...protocol.sqlite import SqliteStore
 from ...protocol.store import Durability, Store, StoreError
 
-_TERM, _RULING, _EPOCH, _VERSION, _PUBLISHED = "term", "ruling", "epoch", "version", "published"
+_TERM, RULING, _EPOCH, _VERSION, _PUBLISHED = "term", "ruling", "epoch", "version", "published"
 
 RegisterError = StoreError
 """What a register raises that cannot be opened, read or written."""
@@ -44,7 +44,7 @@ class Register:
     def new_term(self) -> int:
         """A term that no controller had; from now on lower ones publish nothing."""
         term = self._store.advance(_TERM)
-        self._store.raise_to(_RULING, term)
+        self._store.raise_to(RULING, term)
         return term
 
     def next_epoch(self) -> int:
@@ -68,6 +68,6 @@ class Register:
 
     def publish(self, version: int, term: int) -> bool:
         """Write `published = version` if no higher term rules and it is not lower; whether it stands."""
-        if self._store.raise_to(_PUBLISHED, version + 1, ruled_by=(_RULING, term)):
+        if self._store.raise_to(_PUBLISHED, version + 1, ruled_by=(RULING, term)):
             return True
-        return self.published == version and self._store.number(_RULING) <= term
+        return self.published == version and self._store.number(RULING) <= term

@@ -11,26 +11,17 @@ Rules of this file:
 
 from __future__ import annotations
 
-import time
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from .database import Database
+from ...protocol.sqlite import SqliteStore
+from ...protocol.store import Add, Put, Store
+from .register import RULING
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS lives (
-  incarnation TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, began REAL NOT NULL,
-  control TEXT NOT NULL DEFAULT '', data TEXT NOT NULL DEFAULT '', pid INTEGER NOT NULL DEFAULT 0,
-  ended TEXT, ended_at REAL) STRICT;
-CREATE TABLE IF NOT EXISTS rulers (term INTEGER PRIMARY KEY, incarnation TEXT NOT NULL, control TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS orders (
-  incarnation TEXT NOT NULL, kind TEXT NOT NULL, term INTEGER NOT NULL, why TEXT NOT NULL,
-  PRIMARY KEY (incarnation, kind)) STRICT;
-CREATE TABLE IF NOT EXISTS holds (name TEXT PRIMARY KEY, why TEXT NOT NULL, since REAL NOT NULL) STRICT;
-"""
-_LIFE = "incarnation, name, role, control, data, pid, ended"
+_LIVES, _RULERS, _HOLDS, _REASONS = "lives", "rulers", "holds", "orders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +31,10 @@ class Life:
     incarnation: str
     name: str
     role: str
-    control: str
-    data: str
-    pid: int
-    ended: str | None
+    control: str = ""
+    data: str = ""
+    pid: int = 0
+    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +47,14 @@ class Ruler:
 
 
 class Roster:
-    """The roster of one run. Raises StoreError when its file cannot be used."""
+    """The roster of one run: in the store of its register, which the caller closes, or in the file of that.
 
-    def __init__(self, path: Path) -> None:
-        self._db = Database(path, _SCHEMA)
+    Everything raises StoreError when it cannot be done.
+    """
+
+    def __init__(self, place: Store | Path) -> None:
+        self._opens = isinstance(place, Path)
+        self._store: Store = SqliteStore(place) if isinstance(place, Path) else place
 
     def __enter__(self) -> Self:
         return self
@@ -67,97 +62,104 @@ class Roster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.close()
+        if self._opens:
+            self._store.close()
 
     # -- lives: by launchers ---------------------------------------------------------------------
 
     def begin(self, name: str, role: str) -> str:
         """Write down the next life of `name`; its incarnation."""
-        [(incarnation,)] = self._db.rows(
-            "INSERT INTO lives (incarnation, name, role, began)"
-            " SELECT ?1 || '.' || (1 + count(*)), ?1, ?2, ?3 FROM lives WHERE name = ?1 RETURNING incarnation",
-            name, role, time.time(),
-        )  # fmt: skip
+        incarnation = f"{name}.{self._store.advance(f'life of {name}')}"
+        self._store.write([Add(_LIVES, incarnation, "began", _packed(name=name, role=role))])
         return incarnation
 
     def enlist(self, incarnation: str, control: str, data: str, pid: int) -> None:
-        """The life is ready, and answers there."""
-        self._db.rows(
-            "UPDATE lives SET control = ?, data = ?, pid = ? WHERE incarnation = ?", control, data, pid, incarnation
-        )
+        """The process of the life is this one, and once it is ready it answers there."""
+        self._store.write([Put(_LIVES, incarnation, "place", _packed(control=control, data=data, pid=pid))])
 
     def end(self, incarnation: str, how: str) -> None:
         """The process of the life is gone. The first word of it stands."""
-        self._db.rows(
-            "UPDATE lives SET ended = ?, ended_at = ? WHERE incarnation = ? AND ended IS NULL",
-            how, time.time(), incarnation,
-        )  # fmt: skip
+        self._store.write([Add(_LIVES, incarnation, "ended", how.encode(), closes=True)])
 
     def life(self, incarnation: str) -> Life | None:
-        rows = self._db.rows(f"SELECT {_LIFE} FROM lives WHERE incarnation = ?", incarnation)
-        return Life(*rows[0]) if rows else None
+        """A life, None if it is not known or was forgotten long after its end."""
+        parts = self._store.get(_LIVES, incarnation)
+        if "began" not in parts:
+            return None
+        ended = parts["ended"].decode() if "ended" in parts else None
+        return Life(incarnation, **json.loads(parts["began"]), **json.loads(parts.get("place", b"{}")), ended=ended)
 
     def living(self, role: str | None = None) -> list[Life]:
-        """Lives of this role, or of all, that nobody knows to have ended, in the order in which they began."""
-        return [life for life in self.lives(role) if life.ended is None]
+        """Lives of this role, or of all, that nobody knows to have ended."""
+        return self._lives(role, "ended")
 
     def lives(self, role: str | None = None) -> list[Life]:
-        """All lives of this role, or of all, in the order in which they began."""
-        rows = self._db.rows(f"SELECT {_LIFE} FROM lives WHERE ?1 IS NULL OR role = ?1 ORDER BY began, rowid", role)
-        return [Life(*row) for row in rows]
+        """All lives of this role, or of all."""
+        return self._lives(role, None)
 
     def hold(self, name: str, why: str) -> None:
         """No new life of `name` is started until it is released."""
-        self._db.rows("INSERT INTO holds VALUES (?, ?, ?) ON CONFLICT DO NOTHING", name, why, time.time())
+        self._store.write([Put(_HOLDS, name, "why", why.encode())])
 
     def release(self, name: str) -> bool:
         """Lives of `name` may be started again; whether it was held."""
-        return bool(self._db.rows("DELETE FROM holds WHERE name = ? RETURNING name", name))
+        held = name in self.holds()
+        self._store.write([Put(_HOLDS, name, "why", b"")])
+        return held
 
     def holds(self) -> dict[str, str]:
         """The names that are held, and why."""
-        return dict(self._db.rows("SELECT name, why FROM holds ORDER BY since"))
+        return {name: why.decode() for name, why in self._store.values(_HOLDS, "why") if why}
 
     # -- rule and orders: by controllers ---------------------------------------------------------
 
     def rule(self, term: int, incarnation: str, control: str) -> None:
-        """A controller has taken this term, and answers there."""
-        self._db.rows(
-            "INSERT INTO rulers VALUES (?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET incarnation = excluded.incarnation, control = excluded.control",
-            term, incarnation, control,
-        )  # fmt: skip
+        """The controller of this term answers there."""
+        self._store.write([Put(_RULERS, f"{term:012d}", "place", _packed(incarnation=incarnation, control=control))])
 
     def ruler(self) -> Ruler | None:
-        """The controller of the highest term, None before the first."""
-        rows = self._db.rows("SELECT term, incarnation, control FROM rulers ORDER BY term DESC LIMIT 1")
-        return Ruler(*rows[0]) if rows else None
+        """The controller of the highest term of which it is known where it answers, None before the first."""
+        known = self._store.values(_RULERS, "place")
+        return Ruler(int(known[-1][0]), **json.loads(known[-1][1])) if known else None
+
+    def ruling(self) -> int:
+        """The highest term that was taken."""
+        return self._store.number(RULING)
 
     def order_end(self, incarnation: str, term: int, why: str) -> bool:
         """The process of this life is to end at once; whether the order stands."""
-        return self._order(incarnation, "end", term, why)
+        return self._order("end", incarnation, term, why)
 
     def order_retirement(self, incarnation: str, term: int, why: str) -> bool:
         """The life is not to be replaced when it ends; whether the order stands."""
-        return self._order(incarnation, "retire", term, why)
+        return self._order("retire", incarnation, term, why)
 
     def ends_ordered(self) -> dict[str, str]:
         """Of the living, those that are to end, and why."""
-        return dict(
-            self._db.rows(
-                "SELECT incarnation, why FROM orders JOIN lives USING (incarnation)"
-                " WHERE kind = 'end' AND ended IS NULL"
-            )
-        )
+        ordered = [life.incarnation for life in self.living() if self._is_ordered("end", life.incarnation)]
+        return {i: self._store.get(_REASONS, i).get("end", b"").decode() for i in ordered}
 
     def is_retired(self, incarnation: str) -> bool:
         """Whether the life is not to be replaced."""
-        return bool(self._db.rows("SELECT 1 FROM orders WHERE incarnation = ? AND kind = 'retire'", incarnation))
+        return self._is_ordered("retire", incarnation)
 
-    def _order(self, incarnation: str, kind: str, term: int, why: str) -> bool:
-        done = self._db.rows(
-            "INSERT INTO orders SELECT ?, ?, ?3, ? WHERE NOT EXISTS (SELECT 1 FROM rulers WHERE term > ?3)"
-            " ON CONFLICT DO UPDATE SET term = max(term, excluded.term) RETURNING term",
-            incarnation, kind, term, why,
-        )  # fmt: skip
-        return bool(done)
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _lives(self, role: str | None, without: str | None) -> list[Life]:
+        found = [self.life(incarnation) for incarnation in self._store.keys(_LIVES, without)]
+        return [life for life in found if life is not None and role in (None, life.role)]
+
+    def _order(self, kind: str, incarnation: str, term: int, why: str) -> bool:
+        """An order is a number, so that whether the term still rules is decided where it is written."""
+        self._store.raise_to(f"{kind} {incarnation}", 1, ruled_by=(RULING, term))
+        if not self._is_ordered(kind, incarnation) or self.ruling() > term:
+            return False
+        self._store.write([Add(_REASONS, incarnation, kind, why.encode())])
+        return True
+
+    def _is_ordered(self, kind: str, incarnation: str) -> bool:
+        return self._store.number(f"{kind} {incarnation}") == 1
+
+
+def _packed(**values: Any) -> bytes:
+    return json.dumps(values).encode()

@@ -17,29 +17,28 @@ from .process import announce, die_with_parent, take_stdout
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     """Run the worker of this kind until it is told to end, then end the process; returns for a bad config.
 
-    The exit status: 0 after a graceful end, 2 for a config that cannot be used, 1 for anything else.
+    The exit status: 0 after a graceful end, 2 for a config that cannot be used, 3 for a controller that a higher
+    term overruled, 1 for anything else.
     """
     stdout = take_stdout()
     die_with_parent(parent)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        work = _rollout(path) if kind == "rollout" else _trainer(path)
+        work = _KINDS[kind](path)
     except ConfigError as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
     try:
-        asyncio.run(work(lambda facts: announce(stdout, facts)))
+        status = asyncio.run(work(lambda facts: announce(stdout, facts))) or 0
     except Exception:
         traceback.print_exc(file=errors)
         status = 1
-    else:
-        status = 0
     errors.flush()
     # Everything is closed. A thread that is in the middle of a step must not hold the process up.
     os._exit(status)
 
 
-Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
+Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, int | None]]
 
 
 def _rollout(path: Path) -> Work:
@@ -60,3 +59,17 @@ def _trainer(path: Path) -> Work:
     from .trainer import run
 
     return lambda announce: run(config, announce)
+
+
+def _controller(path: Path) -> Work:
+    from ..controller.config import ControllerConfig
+
+    config = read_config(ControllerConfig, path)
+    # Only now, so that a config is judged without waiting for torch.
+    from ..controller.process import run
+
+    return lambda announce: run(config, announce)
+
+
+_KINDS: dict[str, Callable[[Path], Work]] = {"rollout": _rollout, "trainer": _trainer, "controller": _controller}
+KINDS = tuple(_KINDS)
