@@ -3,10 +3,11 @@
 Rules of this file:
 
 - A ticket is done when its record is stored; tickets are done in the order they were given.
-- The thread that writes takes what there is and waits for no more to come; what comes meanwhile is its
-  next batch.
+- A write begins as soon as there is a record and no other write runs: it waits for no more to come. What
+  comes meanwhile is the next one.
 - A store that fails is tried again until it works or the journal is closed: a step that was made is
   neither lost nor undone, and nobody is answered before it is stored.
+- Writes are work given to a thread by the loop, which may be one that does such work itself.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from typing import Generic, Protocol, TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Generic, Protocol, TypeVar
 
 from .store import StoreError
 
@@ -84,10 +86,10 @@ class Journal(Generic[R]):
         self.failure: StoreError | None = None
         """Why the last write failed; None while the store works."""
         self.figures = Figures()
-        self._given: SimpleQueue[tuple[R, Ticket] | None] = SimpleQueue()
+        self._given: list[tuple[R, Ticket]] = []
         self._last: Ticket | None = None
-        self._thread: Thread | None = None
-        self._give_up = Event()
+        self._is_writing = self._is_closed = False
+        self._thread: _OneThread | None = None
 
     def add(self, record: R) -> Ticket | None:
         """Give a record to the journal; None if it is stored already."""
@@ -96,13 +98,10 @@ class Journal(Generic[R]):
             self.figures.records += 1
             self.figures.batches += 1
             return None
-        if self._thread is None:
-            loop = asyncio.get_running_loop()
-            # It may be stuck in a disk that never answers: the process's end does not wait for it.
-            self._thread = Thread(target=self._run, args=(loop,), name="journal", daemon=True)
-            self._thread.start()
         self._last = ticket = Ticket()
-        self._given.put((record, ticket))
+        self._given.append((record, ticket))
+        if not self._is_writing:
+            self._begin()
         return ticket
 
     async def flush(self, within: float) -> None:
@@ -114,67 +113,85 @@ class Journal(Generic[R]):
 
     async def close(self, within: float = 5.0) -> None:
         """Store what was given, within `within` seconds. Raises StoreError if that failed."""
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        self._given.put(None)
         await self.flush(within)
-        self._give_up.set()
+        self._is_closed = True
+        if self._thread is not None:
+            self._thread.shutdown()
         if self._last is not None and not self._last.done:
             raise self.failure or StoreError(f"the store did not answer within {within} s: look at its disk")
-        await asyncio.to_thread(thread.join, within)
 
-    # -- in the journal's thread -----------------------------------------------------------------
+    # -- inside ----------------------------------------------------------------------------------
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        while (batch := self._take()) and self._write([record for record, _ in batch]):
-            try:
-                loop.call_soon_threadsafe(_finish, [ticket for _, ticket in batch])
-            except RuntimeError:
-                # The loop has been closed: nobody waits any more.
-                return
+    def _begin(self) -> None:
+        """Write what there is."""
+        self._is_writing = True
+        batch, self._given = self._given[:BATCH], self._given[BATCH:]
+        if self._thread is None:
+            self._thread = _OneThread("journal")
+        self._try(batch)
 
-    def _take(self) -> list[tuple[R, Ticket]]:
-        """What was given, at least one record; none when the journal is closed."""
-        batch: list[tuple[R, Ticket]] = []
-        given = self._given.get()
-        while given is not None:
-            batch.append(given)
-            if len(batch) == BATCH:
-                return batch
-            try:
-                given = self._given.get_nowait()
-            except Empty:
-                return batch
-        if batch:
-            # The end is the next thing to be found.
-            self._given.put(None)
-        return batch
+    def _try(self, batch: list[tuple[R, Ticket]]) -> None:
+        if self._is_closed or self._thread is None:
+            return
+        records = [record for record, _ in batch]
+        writing = asyncio.get_running_loop().run_in_executor(self._thread, self._write, records)
+        writing.add_done_callback(lambda written: self._wrote(batch, written))
 
-    def _write(self, records: list[R]) -> bool:
-        """Store them, however often that takes; False if the journal gave up before."""
-        while not self._give_up.is_set():
-            began = time.perf_counter()
-            try:
-                self.store.write(records)
-            except Exception as error:
-                self.figures.failures += 1
-                self.failure = error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}")
-                self._give_up.wait(RETRY)
-            else:
-                self._count(len(records), time.perf_counter() - began)
-                self.failure = None
-                return True
-        return False
+    def _write(self, records: list[R]) -> float:
+        """In the thread: store them; the seconds that it took."""
+        began = time.perf_counter()
+        self.store.write(records)
+        return time.perf_counter() - began
 
-    def _count(self, records: int, seconds: float) -> None:
-        figures = self.figures
-        figures.records += records
+    def _wrote(self, batch: list[tuple[R, Ticket]], written: asyncio.Future[float]) -> None:
+        if written.cancelled():
+            return
+        figures, error = self.figures, written.exception()
+        if error is not None:
+            figures.failures += 1
+            self.failure = error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}")
+            asyncio.get_running_loop().call_later(RETRY, self._try, batch)
+            return
+        self.failure, seconds = None, written.result()
+        figures.records += len(batch)
         figures.batches += 1
         figures.seconds += seconds
         figures.longest = max(figures.longest, seconds)
+        self._is_writing = False
+        if self._given:
+            # While these are told, the next are written.
+            self._begin()
+        for _, ticket in batch:
+            ticket.finish()
 
 
-def _finish(tickets: Sequence[Ticket]) -> None:
-    for ticket in tickets:
-        ticket.finish()
+class _OneThread(Executor):
+    """A thread that begins with its first work. What never ends in it does not hold up the end of the process."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._works: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None] = SimpleQueue()
+        self._thread: Thread | None = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        future: Future[Any] = Future()
+        self._works.put((future, fn, args))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._works.put(None)
+
+    def _run(self) -> None:
+        while (work := self._works.get()) is not None:
+            future, call, args = work
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = call(*args)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
