@@ -36,7 +36,7 @@ async def status(controller: Controller, cohort: Cohort) -> pb.StatusAnswer:
         except CallError as error:
             found.unanswered = str(error)
             return found
-        return _with_gate(found, gate)
+        return with_gate(found, gate)
 
     replicas = await asyncio.gather(*(of(life.incarnation, life.name) for life in living))
     return pb.StatusAnswer(
@@ -72,7 +72,8 @@ def waits_for(gate: Any) -> str:
             return "its controller"
 
 
-def _with_gate(found: pb.ReplicaStatus, gate: Any) -> pb.ReplicaStatus:
+def with_gate(found: pb.ReplicaStatus, gate: Any) -> pb.ReplicaStatus:
+    """What a gate (a snapshot) says, in the status of its replica."""
     found.gate, found.epoch, found.term = gate.state, gate.epoch, gate.term
     if gate.version is not None:
         found.version = gate.version
