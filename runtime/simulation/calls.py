@@ -184,7 +184,7 @@ class Call:
     # -- the servicer's end --------------------------------------------------------------------------
 
     async def _serve(self, served: Listening, request: bytes, first: bool) -> None:
-        method = served.methods.get(self._path)
+        method = await served.find(self._path)
         if method is None:
             self.finish(Abort(StatusCode.UNIMPLEMENTED, "Method not found!", ()))
             return

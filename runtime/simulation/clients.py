@@ -39,6 +39,7 @@ class Answer:
     lease: str
     session: str
     replica: str
+    hold: float
     version: int | None = None
     epoch: int = 0
     ids: list[int] = field(default_factory=list)
@@ -48,6 +49,8 @@ class Answer:
     refusal: Detail | None = None
     code: Any = None
     chunks: int = 0
+    ended: float = 0.0
+    """When the end was heard."""
     reads: asyncio.Event = field(default_factory=asyncio.Event)
     """While it is clear the client reads nothing more."""
     call: Any = None
@@ -96,7 +99,7 @@ class Clients:
         if session not in self.sessions:
             self.sessions.create(session, policy=Rebinding.NEVER)
         number = self._turns[session] = self._turns.get(session, 0) + 1
-        answer = Answer(lease or f"{session}.{number}", session, life.replica)
+        answer = Answer(lease or f"{session}.{number}", session, life.replica, hold)
         answer.reads.set()
         self.answers.append(answer)
         if not lease:
@@ -137,6 +140,7 @@ class Clients:
             answer.reason = answer.reason or (
                 "refused" if answer.refusal else "left" if answer.call.was_left else "broken"
             )
+        answer.ended = asyncio.get_running_loop().time()
         if answer.reason not in ("broken", "left"):
             self.end_turn(answer.lease)
 

@@ -3,7 +3,8 @@
 Rules of this file:
 
 - Virtual time passes only while nothing can run; real time never makes anything happen.
-- Work given to a thread is done by the loop itself, a fixed virtual time later.
+- Work given to a thread is done by the loop itself, a fixed virtual time later, or the `seconds` that its
+  executor says.
 - What belongs to a process that is stopped waits until it goes on; what belongs to a dead one never runs.
 - A run that cannot go on, or goes on for too long, is an error that says who waits for what.
 """
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 THREAD_S = 0.001
 """Virtual seconds that work in a thread takes."""
+TIE_S = 1e-12
 SPINS = 200_000
 """Turns of the loop at one instant after which something is taken to go round in a circle."""
 
@@ -79,7 +81,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, *, virtual: float = 3600.0, real: float = 60.0) -> None:
         self._now, self._virtual = 0.0, virtual
         self._until, self._real = time.monotonic() + real, real
-        self._spins = 0
+        self._spins = self._timers = 0
         self._waiting: list[tuple[Callable[[], object], asyncio.Future[None]]] = []
         self._owners: weakref.WeakKeyDictionary[asyncio.Task[Any], Owner] = weakref.WeakKeyDictionary()
         selector = _Selector()
@@ -163,6 +165,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.TimerHandle:
         context = contextvars.copy_context() if context is None else context
         owner = context.get(OWNER)
+        # Timers of one moment run in the order in which they were set.
+        self._timers += 1
+        when += self._timers * TIE_S
         if owner is None:
             return super().call_at(when, callback, *args, context=context)
         return super().call_at(when, owner.run, context, callback, args, context=context)
@@ -193,7 +198,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 if not future.done():
                     future.set_result(result)
 
-        self.call_later(THREAD_S, work)
+        self.call_later(getattr(executor, "seconds", THREAD_S), work)
         return future
 
 

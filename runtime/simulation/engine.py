@@ -92,7 +92,8 @@ class ScriptedEngine:
     """One replica's engine, of some ranks. While it is entered it makes a token every `pace` seconds for each
     request that runs, by itself; none for `pace` 0: then `step` does.
 
-    What scripts may change: `enters` (where a request goes), `script` (by name of a command), `ignores`
+    What scripts may change: `enters` (where a request goes), `script` (by name of a command; `answer`: before
+    ranks that are idle have said so), `ignores`
     (ranks that load nothing and say that they did), `refuses` (ranks that fail to load, and why), `silent`
     (ranks that never answer that they are idle), `passes` (ranks whose device still computes), `broken` (why
     it no longer works), `fragile` (it breaks by an abort of what it does not have).
@@ -118,6 +119,7 @@ class ScriptedEngine:
         self.broken = ""
         self.fragile = False
         self.made = 0
+        self._ended: dict[str, Held] = {}
         self._changed = Signal()
         self._frozen: int | None = None
         self._continued = -1
@@ -165,6 +167,11 @@ class ScriptedEngine:
         """These ranks answer from now on."""
         self.silent.difference_update(ranks)
         self._changed.notify()
+
+    def echo(self, lease: str) -> None:
+        """A token comes of a request that has ended."""
+        held = self._ended[lease]
+        held.sink.tokens([Token((self._resident or 0) * PLACES + held.made, -1.0, self._resident or 0)])
 
     def fail(self, lease: str, why: str) -> None:
         """The engine fails a request."""
@@ -235,7 +242,9 @@ class ScriptedEngine:
             lambda: not (self._frozen is None and self.held) and not self.passes and not self.silent >= {*self.ranks},
             NEVER,
         )
-        return tuple(rank for rank in self.ranks if rank not in self.silent)
+        idle = tuple(rank for rank in self.ranks if rank not in self.silent)
+        await self._obey("answer", idle)
+        return idle
 
     async def stage(self, manifest: Manifest, source: BucketSource) -> None:
         await self._obey("stage", manifest.version)
@@ -319,6 +328,7 @@ class ScriptedEngine:
         lease = held.request.request_id
         del self.held[lease]
         self.over[lease] = finish.reason
+        self._ended[lease] = held
         held.sink.finished(finish)
         self._changed.notify()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from ...protocol.generated.trainer_service import TRAINER, TrainerServicer
+from ...protocol.client import dial
+from ...protocol.generated.trainer_service import TRAINER, TrainerClient, TrainerServicer
 from ...protocol.host import MachineHost
 from ...protocol.server import Server
 from ..controller.controller import Controller, ReplicaActions
@@ -22,9 +22,11 @@ from ..controller.trainer import TrainerHandle
 from ..tracelog import TraceLog
 from ..weights import ManifestStore, ShmPublisher
 from ..workers.config import RolloutConfig
+from ..workers.door import Door
 from ..workers.rollout import replica as serve_replica
 from ..workers.trainer_actions import INSTANCE as TRAINER_INSTANCE
-from ..workers.trainer_actions import TrainerActions
+from ..workers.trainer_actions import Batch, TrainerActions
+from .clock import THREAD_S
 from .engine import ScriptedEngine
 from .network import SimNetwork
 from .process import Process
@@ -82,6 +84,7 @@ class ReplicaLife:
         self.facts: dict[str, Any] = {}
         self.gates: MachineHost
         self.leases: MachineHost
+        self.door: Door
 
     async def start(self) -> None:
         self.facts = await self.process.start()
@@ -91,6 +94,8 @@ class ReplicaLife:
             if hasattr(s, "host")
         }
         self.gates, self.leases = hosts["Gate"], hosts["Lease"]
+        (requests,) = (s for s in self._network.listening[self.facts["data"]].servicers if hasattr(s, "_front"))
+        self.door = requests._front.door
 
     @property
     def gate(self) -> Any:
@@ -153,18 +158,29 @@ class ControllerLife:
                     await self.trainer.close()
 
 
+class _Thread:
+    """The thread of a trainer: what the loop does in its place takes so many seconds."""
+
+    seconds = THREAD_S
+
+
 class Core:
     """A trainer's core without training: each version's one tensor is another."""
 
     def __init__(self) -> None:
         self.step = 0
+        self.did: list[str] = []
+        """What it was told to do, in order."""
 
     def named_parameters_bucketwise(self, size: int) -> Iterator[tuple[str, torch.Tensor]]:
         self.step += 1
+        self.did.append("publish")
         yield "w", torch.full((4,), float(self.step))
 
-    def train(self, samples: object, newest: int) -> Any:
+    def train(self, samples: object, newest: int) -> dict[str, float]:
         self.step += 1
+        self.did.append("train")
+        return {}
 
 
 class TrainerLife:
@@ -174,6 +190,26 @@ class TrainerLife:
         self.incarnation, self.target, self._layout = "trainer.1", "", layout
         self.process: Process[str] = Process(self.incarnation, network, self._serve)
         self.host: MachineHost
+        self.core = Core()
+        self._thread = _Thread()
+        self._actions: TrainerActions
+
+    @property
+    def live(self) -> Any:
+        """The live Trainer, to be read."""
+        return self.host.live(TRAINER_INSTANCE)
+
+    def slow(self, seconds: float) -> None:
+        """Each piece of work takes so long from now on."""
+        self._thread.seconds = seconds
+
+    def give(self, batch: str) -> None:
+        """Submit a batch."""
+        self._actions.batches[batch] = Batch(b"", 0, ())
+
+    def client(self) -> TrainerClient:
+        """A client of it, for a process that dials it."""
+        return TrainerClient(dial(self.target), TRAINER_INSTANCE, incarnation=self.incarnation)
 
     async def start(self) -> None:
         self.target = await self.process.start()
@@ -182,8 +218,8 @@ class TrainerLife:
     async def _serve(self) -> AsyncIterator[str]:
         layout = self._layout
         with layout.log(self.incarnation) as log:
-            actions = TrainerActions(
-                cast(Any, Core()), ThreadPoolExecutor(1), ManifestStore(layout.manifests),
+            self._actions = actions = TrainerActions(
+                cast(Any, self.core), cast(Any, self._thread), ManifestStore(layout.manifests),
                 ShmPublisher(layout.run, root=layout.shm), log,
                 dtype=torch.float32, keep=64, folder=layout.state("trainer"),
             )  # fmt: skip

@@ -95,6 +95,13 @@ def is_of(process: str, name: str) -> bool:
     return not name or process == name or process.startswith(f"{name}.")
 
 
+class Asked(NamedTuple):
+    """What an interceptor is told of a call."""
+
+    method: str
+    invocation_metadata: tuple[tuple[str, str], ...]
+
+
 @dataclass(eq=False)
 class Listening:
     """A server that listens: its methods, and the process that it belongs to."""
@@ -102,8 +109,19 @@ class Listening:
     owner: str
     context: Context
     methods: dict[str, grpc.RpcMethodHandler]
+    interceptors: Sequence[aio.ServerInterceptor]
     servicers: list[Any]
     calls: set[Call] = field(default_factory=set)
+
+    async def find(self, path: str) -> Any:
+        """The method of this path, as the interceptors leave it; none if there is none."""
+
+        async def ask(left: Sequence[aio.ServerInterceptor], details: Any) -> Any:
+            if not left:
+                return self.methods.get(details.method)
+            return await left[0].intercept_service(lambda given: ask(left[1:], given), details)
+
+        return await ask(self.interceptors, Asked(path, ()))
 
 
 class SimNetwork:
@@ -176,8 +194,8 @@ class SimNetwork:
         owner = OWNER.get()
         return cast(Any, SimChannel(self, "" if owner is None else owner.name, target))
 
-    def server(self, options: Options) -> aio.Server:
-        return cast(Any, SimServer(self))
+    def server(self, options: Options, interceptors: Sequence[aio.ServerInterceptor] = ()) -> aio.Server:
+        return cast(Any, SimServer(self, interceptors))
 
     def next_port(self) -> int:
         self._ports += 1
@@ -264,8 +282,8 @@ class SimChannel:
 class SimServer:
     """A server of one process: what generated servicers and `Server` use of it."""
 
-    def __init__(self, network: SimNetwork) -> None:
-        self._network = network
+    def __init__(self, network: SimNetwork, interceptors: Sequence[aio.ServerInterceptor]) -> None:
+        self._network, self._interceptors = network, interceptors
         self._methods: dict[str, grpc.RpcMethodHandler] = {}
         self._target = ""
 
@@ -287,8 +305,9 @@ class SimServer:
         owner = OWNER.get()
         found = {id(s): s for m in self._methods.values() if (s := _servicer(m)) is not None}
         self._network.listening[self._target] = Listening(
-            "" if owner is None else owner.name, contextvars.copy_context(), self._methods, list(found.values())
-        )
+            "" if owner is None else owner.name, contextvars.copy_context(), self._methods, self._interceptors,
+            list(found.values()),
+        )  # fmt: skip
 
     async def stop(self, grace: float | None) -> None:
         served = self._network.listening.pop(self._target, None)

@@ -12,16 +12,19 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...protocol.client import Reply, dial
+from ...protocol.generated.gate_service import GateClient
 from ...protocol.host import MachineHost
 from ...spec.traces import Verdict, validate
 from ...statemachines.compiler import Outcome
 from ...statemachines.sorts import Mode
 from .. import tracelog
 from ..controller.controller import ReplicaActions
+from ..controller.member import MemberError
 from ..controller.sync import Operation, SyncSettings
 from .clients import Answer, Clients, clients
 from .clock import VirtualLoop
@@ -30,6 +33,8 @@ from .lives import ControllerLife, Layout, ReplicaLife, TrainerLife
 from .network import SimNetwork
 from .process import Process
 
+MEDDLED = 10_000
+"""Numbers of operations above this are nobody's."""
 WITHIN = 120.0
 """Virtual seconds that something is waited for."""
 
@@ -73,6 +78,7 @@ class Stage:
         self.verdict: Verdict | None = None
         self._config, self._probes = config, probes
         self._killed: dict[str, str] = {}
+        self._meddled = 0
         self._background: list[asyncio.Task[Any]] = []
 
     # -- the cast ------------------------------------------------------------------------------------
@@ -145,7 +151,8 @@ class Stage:
 
     async def _join(self, ruler: ControllerLife, life: ReplicaLife) -> None:
         controller, facts = ruler.controller, life.facts
-        await ruler.run(controller.join(life.replica, life.incarnation, facts["control"], facts["data"]))
+        with suppress(MemberError):
+            await ruler.run(controller.join(life.replica, life.incarnation, facts["control"], facts["data"]))
         if self._probes:
             self._background.append(ruler.spawn(controller.probe(life.replica, life.incarnation)))
 
@@ -204,9 +211,30 @@ class Stage:
         """Abort a request by its id; whether it was running."""
         return await self._agents.spawn(self.clients.abort(self.replicas[replica], lease))
 
+    async def meddle(self, replica: str, command: str, **fields: Any) -> Reply[Any]:
+        """A command to a gate, in its own term and epoch, that no operation has asked for. Raises CallError.
+
+        What the judge then asks of controllers is excused: they are killed at the end of the run.
+        """
+        life = self.replicas[replica]
+        self._meddled += 1
+
+        async def call() -> Reply[Any]:
+            gate = life.gate
+            client = GateClient(dial(life.facts["control"]), replica, incarnation=life.incarnation)
+            given: dict[str, Any] = {"term": gate.term, "epoch": gate.epoch, **fields}
+            operation = f"{given['term']}.{given['epoch']}.{life.incarnation}.{command}.{MEDDLED + self._meddled}"
+            return await getattr(client, command)(**given, operation_id=operation)
+
+        return await self._agents.spawn(call())
+
     async def until(self, holds: Callable[[], object], what: str = "", within: float = WITHIN) -> None:
         """Wait for the first moment at which nothing runs and it holds."""
         await self.loop.until(holds, within, what)
+
+    async def wait(self, seconds: float) -> None:
+        """Let so many virtual seconds go by."""
+        await asyncio.sleep(seconds)
 
     async def ended(self, *answers: Answer) -> None:
         """Wait until these requests have ended."""
@@ -228,6 +256,8 @@ class Stage:
         for task in self._background:
             task.cancel()
         for life in self.controllers:
+            if self._meddled:
+                self.kill(life)
             await life.process.end()
         for life in self.lives:
             await life.process.end()
