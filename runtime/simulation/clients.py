@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from grpc import aio
 
-from ...protocol.client import dial
+from ...protocol.client import Reply, dial
 from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE
+from ...protocol.generated.lease_service import LeaseClient
 from ...protocol.generated.session_service import SESSION
 from ...protocol.host import MachineHost
 from ...protocol.refusals import Detail, detail
@@ -91,8 +92,8 @@ class Clients:
         self._open: dict[str, str] = {}
 
     def ask(
-        self, life: ReplicaLife, *, tokens: int, session: str, lease: str, pin: int | None, hold: float, anyone: bool,
-        within: float | None,
+        self, life: ReplicaLife, *, tokens: int, session: str, lease: str, pin: int | None, hold: float,
+        incarnation: str, within: float | None,
     ) -> Answer:  # fmt: skip
         """Begin a turn; it goes on by itself."""
         session = session or f"s{len(self._turns) + 1}"
@@ -107,7 +108,7 @@ class Clients:
             self.sessions.step(session, Session.BeginTurn(lease=answer.lease), answer.lease)
             self._open[answer.lease] = session
         request = rollout_pb2.GenerateRequest(
-            request_id=answer.lease, session=session, incarnation="" if anyone else life.incarnation,
+            request_id=answer.lease, session=session, incarnation=incarnation,
             prompt_token_ids=(1, 2, 3), version=pin, hold=hold,
             sampling=rollout_pb2.SamplingParams(max_tokens=tokens, top_p=1.0),
         )  # fmt: skip
@@ -120,6 +121,10 @@ class Clients:
         """Abort a request by its id; whether it was running."""
         stub: Any = rollout_pb2_grpc.RolloutStub(dial(life.facts["data"]))
         return (await stub.Abort(rollout_pb2.AbortRequest(request_id=lease), timeout=60)).running
+
+    async def cancel(self, life: ReplicaLife, lease: str) -> Reply[Any]:
+        """Cancel a lease by its machine."""
+        return await LeaseClient(dial(life.facts["control"]), lease, incarnation=life.incarnation).cancel()
 
     async def _follow(self, answer: Answer, life: ReplicaLife) -> None:
         try:

@@ -5,7 +5,8 @@ Rules of this file:
 - Virtual time passes only while nothing can run; real time never makes anything happen.
 - Work given to a thread is done by the loop itself, a fixed virtual time later, or the `seconds` that its
   executor says.
-- What belongs to a process that is stopped waits until it goes on; what belongs to a dead one never runs.
+- What belongs to a process that is stopped waits until it goes on; what belongs to a dead one, until the run
+  is over and its tasks are cancelled.
 - A run that cannot go on, or goes on for too long, is an error that says who waits for what.
 """
 
@@ -44,18 +45,15 @@ class Owner:
 
     def run(self, context: Context, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
         """Run a callback of this process, now or when it goes on."""
-        if self.is_dead:
-            return
-        if self.is_stopped:
+        if self.is_stopped or self.is_dead:
             self._parked.append((context, callback, args))
         else:
             callback(*args)
 
-    def go_on(self) -> None:
-        """Let everything run that has come while it was stopped, in its order."""
-        self.is_stopped = False
+    def go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let everything run that has come while it was stopped, in its order; so is a dead one buried."""
+        self.is_stopped = self.is_dead = False
         parked, self._parked = self._parked, []
-        loop = asyncio.get_running_loop()
         for context, callback, args in parked:
             loop.call_soon(callback, *args, context=context)
 

@@ -82,12 +82,13 @@ class Process(Generic[T]):
 
     def go_on(self) -> None:
         """SIGCONT."""
-        if self._owner.is_stopped:
-            self._owner.go_on()
+        if self._owner.is_stopped and not self._owner.is_dead:
+            self._owner.go_on(self._loop)
 
     def bury(self) -> None:
         """The run is over: let what is left of a dead process be thrown away."""
-        self._owner.is_dead = False
+        if self._owner.is_dead:
+            self._owner.go_on(self._loop)
 
     async def _run(self) -> None:
         async with self._serve() as served:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...protocol.client import Reply, dial
 from ...protocol.generated.gate_service import GateClient
@@ -33,6 +33,7 @@ from .lives import ControllerLife, Layout, ReplicaLife, TrainerLife
 from .network import SimNetwork
 from .process import Process
 
+T = TypeVar("T")
 MEDDLED = 10_000
 """Numbers of operations above this are nobody's."""
 WITHIN = 120.0
@@ -197,19 +198,29 @@ class Stage:
 
     def ask(
         self, replica: str, *, tokens: int = 4, session: str = "", lease: str = "", pin: int | None = None,
-        hold: float = 0.0, anyone: bool = False, within: float | None = None,
+        hold: float = 0.0, life: str = "", within: float | None = None,
     ) -> Answer:  # fmt: skip
-        """A request, on its way; `anyone` asks whichever life of the replica listens there."""
-        life = self.replicas[replica]
+        """A request, on its way to the present life of a replica; `life` is the one that it is meant for."""
+        asked = self.replicas[replica]
         return self._agents.call(
             lambda: self.clients.ask(
-                life, tokens=tokens, session=session, lease=lease, pin=pin, hold=hold, anyone=anyone, within=within
+                asked, tokens=tokens, session=session, lease=lease, pin=pin, hold=hold, incarnation=life, within=within
             )
         )
 
     async def abort(self, replica: str, lease: str) -> bool:
         """Abort a request by its id; whether it was running."""
         return await self._agents.spawn(self.clients.abort(self.replicas[replica], lease))
+
+    async def cancel(self, replica: str, lease: str) -> Reply[Any]:
+        """Cancel a lease by its machine."""
+        return await self._agents.spawn(self.clients.cancel(self.replicas[replica], lease))
+
+    def background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Something that goes on beside the scenario, until it ends or the run does."""
+        task = asyncio.create_task(work)
+        self._background.append(task)
+        return task
 
     async def meddle(self, replica: str, command: str, **fields: Any) -> Reply[Any]:
         """A command to a gate, in its own term and epoch, that no operation has asked for. Raises CallError.
@@ -218,12 +229,13 @@ class Stage:
         """
         life = self.replicas[replica]
         self._meddled += 1
+        number = MEDDLED + self._meddled
 
         async def call() -> Reply[Any]:
             gate = life.gate
             client = GateClient(dial(life.facts["control"]), replica, incarnation=life.incarnation)
             given: dict[str, Any] = {"term": gate.term, "epoch": gate.epoch, **fields}
-            operation = f"{given['term']}.{given['epoch']}.{life.incarnation}.{command}.{MEDDLED + self._meddled}"
+            operation = f"{given['term']}.{given['epoch']}.{life.incarnation}.{command}.{number}"
             return await getattr(client, command)(**given, operation_id=operation)
 
         return await self._agents.spawn(call())
