@@ -171,16 +171,11 @@ class MachineHost:
         slot = self._slot(instance)
         return slot.number, slot.live.snapshot()
 
-    def observe(self, also: Observer) -> None:
-        """Let another observer see every step, after those that are there."""
-        first = self._observer
-
-        def both(*step: Any) -> None:
-            if first is not None:
-                first(*step)
-            also(*step)
-
-        self._observer = both
+    def observe(self, also: Observer, lives: Lives | None = None) -> None:
+        """Let another observer see every step, and `lives` every beginning and end, after those that are there."""
+        self._observer = also if self._observer is None else _one_after_another(self._observer, also)
+        if lives is not None:
+            self._lives = lives if self._lives is None else _one_after_another(self._lives, lives)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -387,3 +382,11 @@ class MachineHost:
                     self._on_failure(slot.instance, output, error)
         finally:
             slot.runner = None
+
+
+def _one_after_another(first: Callable[..., None], then: Callable[..., None]) -> Callable[..., None]:
+    def both(*told: Any) -> None:
+        first(*told)
+        then(*told)
+
+    return both

@@ -15,9 +15,11 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...protocol.refusals import STORAGE
 from ..engines import Request
+from ..watching.context import parent
 from .leases import Run
 
 CLOSED = "closed"
@@ -37,6 +39,8 @@ class Call:
     chosen: bool = True
     """Whether the caller chose its id."""
     client: str = ""
+    parent: Any = field(default_factory=parent)
+    """What it is a part of, for who watches."""
 
     @property
     def lease(self) -> str:
@@ -80,6 +84,8 @@ class Door:
         """Requests so far that were let in, that had to wait, and whose client left while they did."""
         self.refused: Counter[str] = Counter()
         """Refusals so far, by reason."""
+        self.waited: Callable[[float], None] | None = None
+        """Told how many seconds a request has waited, however that ended."""
 
     def __len__(self) -> int:
         """How many wait."""
@@ -154,6 +160,8 @@ class Door:
         self._line.append(place)
         self._waiting_of[call.client] += 1
         self.held += 1
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             # `wait` neither raises when the time is over nor loses an answer that comes at that moment.
             await asyncio.wait([answer], timeout=hold)
@@ -167,6 +175,8 @@ class Door:
                 del self._waiting_of[call.client]
             if not answer.done():
                 self._line.remove(place)
+            if self.waited is not None:
+                self.waited(clock() - began)
         if not answer.done():
             raise Refusal("hold_expired", f"{why.text}, and this did not pass within {hold:g} s", retry=True)
         found = answer.result()
