@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from ...protocol.refusals import STORAGE
 from ...protocol.server import Server, Service
 from ..engines import Engine
 from ..tracelog import TraceLog
+from ..watching.context import begin_front
 from .door import Call, Door, Refusal
 from .gate import GateActions
 from .leases import Leases, Run
@@ -81,6 +82,8 @@ class Front:
         self._state, self._server = state, server
         self._trace, self._manifests, self._source = trace, manifests, source
         self._stack = AsyncExitStack()
+        self.told: list[Callable[[Call, Run], None]] = []
+        """Told of each request that was let in, with its lease, before anything is done for it."""
         self.records: LeaseStore
         self.gate: GateActions
         self.leases: Leases
@@ -127,6 +130,7 @@ class Front:
         await stack.enter_async_context(lease_host)
         await stack.enter_async_context(self.engine)
         stack.push_async_callback(self._rest)
+        stack.callback(begin_front(self))
         gate.begin()
         await leases.account_for(self.records.open_leases())
         await stack.enter_async_context(self.server)
@@ -162,7 +166,10 @@ class Front:
         if outcome.refused:
             text = f"{outcome.text}: {self.gate.why}" if gate.state == "POISONED" else outcome.text
             return Refusal(outcome.reason, text, retry=outcome.retry)
-        return self.leases.begin(call.request, call.session, gate.epoch, gate.version, call.client)
+        run = self.leases.begin(call.request, call.session, gate.epoch, gate.version, call.client)
+        for tell in self.told:
+            tell(call, run)
+        return run
 
     async def _poisoned(self) -> None:
         await self.server.set_serving(False, GateServicer.SERVICE)
