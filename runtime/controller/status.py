@@ -18,6 +18,8 @@ ASK_S = 2.0
 
 async def status(controller: Controller, cohort: Cohort) -> pb.StatusAnswer:
     """The cohort as it is now; gates are asked at the same time, and one that does not answer is told so."""
+    # Before anything else is looked at: what is home stays so.
+    is_home = cohort.home.is_set()
     by_incarnation = {m.incarnation: m for m in controller.members.values()}
     living = [life for life in cohort.roster.living("rollout") if life.control]
 
@@ -40,7 +42,7 @@ async def status(controller: Controller, cohort: Cohort) -> pb.StatusAnswer:
 
     replicas = await asyncio.gather(*(of(life.incarnation, life.name) for life in living))
     return pb.StatusAnswer(
-        term=controller.term, incarnation=controller.incarnation, taking_over=not cohort.home.is_set(),
+        term=controller.term, incarnation=controller.incarnation, taking_over=not is_home,
         published=controller.published, paused=controller.paused is not None and controller.paused.is_held,
         operation=_operation(controller), replicas=replicas, held=cohort.roster.holds(),
     )  # fmt: skip
