@@ -29,6 +29,7 @@ from .door import Call, Door, Refusal
 from .gate import GateActions
 from .leases import Leases, Run
 from .records import LeaseStore
+from .standing import FrontServicer
 
 if TYPE_CHECKING:
     from ..weights import BucketSource, ManifestStore
@@ -69,8 +70,8 @@ class Front:
     """Gate, leases and door of one life of a replica. Use as `async with`, once.
 
     `manifests` and `source` are the road on which the engine gets weights, none if it has its own. `server`
-    serves the machines, the generated Gate and Lease services, and `services`; keyword arguments that are
-    left over are its own. Raises StoreError where `state` cannot be used, ServerError where it cannot listen.
+    serves Gate, Lease and how the front stands; keyword arguments that are left over are its own. Raises
+    StoreError where `state` cannot be used, ServerError where it cannot listen.
     """
 
     def __init__(
@@ -122,7 +123,8 @@ class Front:
             observer=leases.log, lives=leases.log and leases.log.lives,
             on_failure=lambda lease, output, error: gate.fault(f"lease {lease}: {output} failed: {error!r}"),
         )  # fmt: skip
-        self.server = Server([GateServicer(gates), LeaseServicer(lease_host)], grace=QUICK_S, **self._server)
+        services = (GateServicer(gates), LeaseServicer(lease_host), FrontServicer(self))
+        self.server = Server(services, grace=QUICK_S, **self._server)
         gate.host, gate.leases, gate.let_in, gate.poisoned = gates, leases, self.door.let_in, self._poisoned
         leases.host, leases.let_in = lease_host, self.door.let_in
         await stack.enter_async_context(gate)

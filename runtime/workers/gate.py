@@ -6,7 +6,8 @@ Rules of this file:
 - Nothing here decides whether a command is legal now: the table has, and it judges the answers too.
 - What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
   in which they were emitted.
-- What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install.
+- What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install. What
+  it cannot answer at the moment leaves nothing in doubt: it is asked again, as long as the gate asks for it.
 - Why the gate was poisoned is kept for as long as this life lasts: the table only says that it is.
 """
 
@@ -22,21 +23,22 @@ from ...protocol.host import MachineHost
 from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
-from ..engines import Engine, NotStaged
+from ..engines import Engine, EngineError, NotStaged
 from ..tracelog import TraceLog
 
 if TYPE_CHECKING:
     from ..weights import BucketSource, Manifest, ManifestStore
 
 _log = logging.getLogger(__name__)
-WATCH_S = 0.5
-"""How often the engine is looked at while nothing is heard of it."""
+WATCH_S, AGAIN_S = 0.5, 0.2
+"""How often the engine is looked at while nothing is heard of it, and the pause before it is asked again."""
 
 
 class LeaseSide(Protocol):
     """What the gate tells leases."""
 
     def lose_track(self, lease: str, why: str) -> None: ...
+    def orphan(self, lease: str, why: str) -> None: ...
 
 
 class GateActions:
@@ -140,12 +142,12 @@ class GateActions:
         if mode is Mode.ABORT:
             self._abort(self.live.active)
         elif mode is Mode.KEEP:
-            self._spawn(_ended(self._engine.freeze(epoch)))
+            self._insist("a freeze", lambda: self._engine.freeze(epoch), lambda: self._is_draining(epoch))
 
     async def ask_quiesce(self, instance: str, epoch: int) -> None:
         if self._question is not None:
             self._question.cancel()
-        self._question = self._spawn(self._quiesce(epoch))
+        self._question = self._insist("rest", lambda: self._quiesce(epoch), lambda: self._is_draining(epoch))
 
     async def start_install(self, instance: str, epoch: int, version: int) -> None:
         self._spawn(self._install(epoch, version))
@@ -154,11 +156,11 @@ class GateActions:
         self._spawn(self._engine.release_memory())
 
     async def thaw_all(self, instance: str, epoch: int, leases: frozenset[str]) -> None:
-        self._spawn(_ended(self._engine.continue_(epoch)))
+        self._thaw(epoch)
         self.let_in()
 
     async def thaw(self, instance: str, epoch: int, lease: str) -> None:
-        self._spawn(_ended(self._engine.continue_(epoch)))
+        self._thaw(epoch)
 
     async def abort_suspended(self, instance: str, leases: frozenset[str]) -> None:
         self._abort(leases)
@@ -209,9 +211,22 @@ class GateActions:
         for rank in await self._engine.quiesce():
             self.step(Gate.Quiesced(epoch=epoch, rank=rank), f"quiesce {epoch}")
 
+    def _is_draining(self, epoch: int) -> bool:
+        return self.live.state == "DRAINING" and self.live.epoch == epoch
+
+    def _thaw(self, epoch: int) -> None:
+        # An engine that a later operation has frozen does not obey it: it may be asked for ever.
+        self._insist("a continue", lambda: self._engine.continue_(epoch), lambda: self.live.state != "POISONED")
+
     def _abort(self, leases: Iterable[str]) -> None:
         for lease in sorted(leases):
-            self._spawn(_ended(self._engine.abort(lease)))
+            self._spawn(self._end(lease))
+
+    async def _end(self, lease: str) -> None:
+        try:
+            await self._engine.abort(lease)
+        except EngineError as error:
+            self.leases.orphan(lease, f"the engine did not answer an abort: {error!r}")
 
     def _expire(self, epoch: int, timer: int) -> None:
         self.step(Gate.Deadline(epoch=epoch, timer=timer), f"timer {epoch}.{timer}")
@@ -225,6 +240,25 @@ class GateActions:
             if not (health := self._engine.health()).ok:
                 self.fault(health.why)
                 return
+
+    def _insist(
+        self, what: str, ask: Callable[[], Awaitable[object]], is_wanted: Callable[[], bool]
+    ) -> asyncio.Task[None]:
+        """Ask the engine beside the other outputs, again while it could not answer and it is wanted."""
+
+        async def insist() -> None:
+            while is_wanted():
+                try:
+                    await ask()
+                    return
+                except EngineError as error:
+                    if not (health := self._engine.health()).ok:
+                        self.fault(health.why)
+                        return
+                    _log.warning("%s: the engine was asked for %s and could not answer: %r", self.replica, what, error)
+                await asyncio.sleep(AGAIN_S)
+
+        return self._spawn(insist())
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
         async def run() -> None:
@@ -256,7 +290,3 @@ def _why(event: Any) -> str:
         case Gate.Deadline():
             return "its window ended while weights were in doubt or the device was lent"
     return type(event).__name__
-
-
-async def _ended(work: Awaitable[object]) -> None:
-    await work

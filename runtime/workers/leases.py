@@ -57,14 +57,15 @@ class Run:
     """One lease on its way: a sink of the engine, and what its client has not heard yet."""
 
     __slots__ = (
-        "_leases", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request", "session",
-        "spans", "timer", "version", "wake", "why",
+        "_leases", "began", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request",
+        "session", "spans", "timer", "version", "wake", "why",
     )  # fmt: skip
 
     def __init__(
         self, leases: Leases, request: Request, session: str, epoch: int, version: int | None, client: str
     ) -> None:
         self._leases, self.client = leases, client
+        self.began = asyncio.get_running_loop().time()
         self.lease, self.session, self.request = request.request_id, session, request
         self.epoch, self.version = epoch, version
         """Of the gate, at the moment when it admitted the request."""
@@ -155,6 +156,11 @@ class Leases:
         return lease in self.runs or self.records.is_known(lease)
 
     @property
+    def open(self) -> int:
+        """How many leases are open."""
+        return self._open
+
+    @property
     def trouble(self) -> str:
         """Why nothing can be stored at present, empty while the store works; the caller turns a request away."""
         failure = self.journal.failure
@@ -174,11 +180,15 @@ class Leases:
         life, prompt = self.host.incarnation, run.request.prompt_ids
         await self._stored(Admission(run.lease, run.session, life, run.epoch, run.version, prompt, labels))
 
-    def forward(self, run: Run) -> None:
-        """To the engine, if the table lets it, as soon as that is recorded: the client is not needed for it."""
+    def forward(self, run: Run) -> bool:
+        """To the engine, if the table lets it, as soon as that is recorded: the client is not needed for it.
+
+        Whether it is on its way.
+        """
         if run.ending or run.step(Lease.Forward()).kind != "go":
-            return
+            return False
         self._then(Forwarding(run.lease), lambda: self._send(run))
+        return True
 
     def engine_ended(self, run: Run, finish: Finish) -> None:
         """The engine knows the end."""
@@ -197,6 +207,11 @@ class Leases:
         run = self.runs.get(lease)
         if run is not None and not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
             run.why = why
+
+    def orphan(self, lease: str, why: str) -> None:
+        """Nobody knows what became of a lease; the gate hears of it, too."""
+        if (run := self.runs.get(lease)) is not None:
+            self._orphan(run, why)
 
     async def account_for(self, dead: Sequence[OpenLease]) -> None:
         """Close every lease that an earlier life of this process left open; return when that is stored."""
@@ -230,6 +245,10 @@ class Leases:
         for run in self.runs.values():
             if run.timer is not None:
                 run.timer.cancel()
+            if not run.ending:
+                # Whoever still listens is let go; the next life of this process accounts for it.
+                run.ending, run.why = LOST, "this life of the replica ended before it"
+                run.wake.set()
         await self.journal.close()
 
     # -- outputs of the machine ------------------------------------------------------------------
@@ -293,7 +312,7 @@ class Leases:
             except TimeoutError:
                 _log.warning("lease %s: the engine did not answer (%s)", run.lease, way.__name__)
             except EngineError as error:
-                is_given = False
+                is_given &= way is not acknowledged
                 _log.warning("lease %s: the engine could not answer (%s): %r", run.lease, way.__name__, error)
         return False
 
