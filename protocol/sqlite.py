@@ -239,11 +239,11 @@ def _make_folder(folder: Path) -> None:
 
 
 def _claim(path: Path) -> int:
-    """Be the only one that opens this path so, for as long as the returned file is open: the process's end lets go."""
+    """Be the only process that opens this path so, for as long as the returned file is open; its end lets go, too."""
     file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         holder = os.pread(file, 32, 0).decode(errors="replace").strip() or "another"
         os.close(file)
         raise StoreError(f"{path}: process {holder} writes it: end that one, or use a file of its own") from None

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-WEEK = 7 * 24 * 3600.0
+HOUR, WEEK = 3600.0, 7 * 24 * 3600.0
 
 
 class StoreError(Exception):
@@ -46,7 +46,7 @@ class Keep:
 
     longest: float = WEEK
     most: int = 100_000
-    least: float = 3600.0
+    least: float = HOUR
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.longest or self.most < 0:

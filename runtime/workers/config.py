@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ...protocol.store import Durability
 from ..training.config import TrainingConfig
 
 
@@ -40,6 +41,9 @@ class RolloutConfig:
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
     still be asked for; `stop_ms`: how long a graceful end may take.
+    `durability` says what may be lost of the records of leases: `strict` nothing, `process` the last moments
+    when the host loses power, `off` all of them with the process; `keep_leases` and `keep_s`: the most closed
+    ones that are kept, and how long.
     """
 
     replica: str
@@ -67,6 +71,9 @@ class RolloutConfig:
     reconcile_ms: int = 30_000
     remember_ms: int = 60_000
     stop_ms: int = 5_000
+    durability: Durability = Durability.STRICT
+    keep_leases: int = 100_000
+    keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
 
     def __post_init__(self) -> None:
@@ -75,6 +82,7 @@ class RolloutConfig:
             threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, per_client=self.per_client,
             streams=self.streams, message_bytes=self.message_bytes, longest_prompt=self.longest_prompt,
             lease_ms=self.lease_ms, reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
+            keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
 
 

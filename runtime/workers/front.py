@@ -13,7 +13,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -22,6 +22,7 @@ from ...protocol.generated.lease_service import LEASE, LeaseServicer
 from ...protocol.host import MachineHost
 from ...protocol.refusals import STORAGE
 from ...protocol.server import Server, Service
+from ...protocol.store import Durability, Keep
 from ..engines import Engine
 from ..tracelog import TraceLog
 from ..watching.context import begin_front
@@ -41,13 +42,14 @@ QUICK_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What is bounded, and how. Times are in seconds; each setting is above 0 but for `hold`.
+    """What is bounded, and how; what is kept. Times are in seconds; each number is above 0 but for `hold`.
 
     `hold_limit`: the most requests that wait at a closed gate; `hold`: the longest that one waits, 0 refuses
     at once; `per_client`: the most requests that one client has waiting and running; `lease`: how long a lease
     may be unsettled before its outcome counts as unknown; `reconcile`: how long it may take to find it out,
     before the replica is poisoned; `remember`: how long a settled one can still be asked for; `stop`: how
-    long a graceful end may take.
+    long a graceful end may take; `durability`: what may be lost of the leases' records; `keep`: how long those
+    of closed leases are kept.
     """
 
     hold_limit: int = 1024
@@ -57,6 +59,8 @@ class Bounds:
     reconcile: float = 30.0
     remember: float = 60.0
     stop: float = 5.0
+    durability: Durability = Durability.STRICT
+    keep: Keep = field(default_factory=Keep)
 
 
 class OpenedEngine(Engine, Protocol):
@@ -102,7 +106,8 @@ class Front:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         bounds, trace = self.bounds, self._trace
-        self.records = stack.enter_context(contextlib.closing(LeaseStore(self._state / "leases.sqlite")))
+        records = LeaseStore(self._state / "leases.sqlite", bounds.durability, keep=bounds.keep, sole=True)
+        self.records = stack.enter_context(contextlib.closing(records))
         self.gate = gate = GateActions(self.replica, self.engine, self._manifests, self._source, trace)
         self.leases = leases = Leases(
             self.engine, self.records, gate, trace,

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ...protocol.store import HOUR, Keep
 from ..engines import TorchEngine
 from ..weights import ManifestStore, ShmReader
 from .config import RolloutConfig
@@ -80,4 +81,6 @@ def _bounds(config: RolloutConfig) -> Bounds:
         reconcile=config.reconcile_ms / 1000,
         remember=config.remember_ms / 1000,
         stop=config.stop_ms / 1000,
+        durability=config.durability,
+        keep=Keep(longest=config.keep_s, most=config.keep_leases, least=min(config.keep_s, HOUR)),
     )
