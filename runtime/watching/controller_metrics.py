@@ -42,7 +42,7 @@ class ControllerMetrics:
                 return
             self._kind, self._began_at = kind, at
         elif isinstance(event, Sync.Drop) and outcome.kind in ("go", "stay"):
-            self._dropped[event.replica] += 1
+            self._dropped[str(event.replica)] += 1
         if before == after:
             return
         if before in self._phases:

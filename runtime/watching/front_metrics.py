@@ -46,7 +46,7 @@ class FrontMetrics:
     # -- what is told ----------------------------------------------------------------------------
 
     def _gate(self, instance: str, number: int, event: Any, before: str, after: str, outcome: Any, cause: str) -> None:
-        kind = type(event)
+        kind: type[Any] = type(event)
         if kind is Gate.Admit:
             if outcome.kind == "stay":
                 self._admitted += 1
@@ -96,7 +96,8 @@ class FrontMetrics:
                 self._earlier.add(lease)
 
     def _lease(self, instance: str, number: int, event: Any, before: str, after: str, outcome: Any, cause: str) -> None:
-        if type(event) is Lease.Progress:
+        kind: type[Any] = type(event)
+        if kind is Lease.Progress:
             if outcome.kind == "stay":
                 self._tokens += event.count
         elif before != after:

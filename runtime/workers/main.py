@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import traceback
 from collections.abc import Callable, Coroutine
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..config import ConfigError, read_config
+from ..watching.settings import watching
 from .process import announce, die_with_parent, take_stdout
 
 
@@ -22,14 +22,17 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     """
     stdout = take_stdout()
     die_with_parent(parent)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        work = _KINDS[kind](path)
+        config, work = _KINDS[kind](path)
     except ConfigError as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
     try:
-        status = asyncio.run(work(lambda facts: announce(stdout, facts))) or 0
+        with watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown:
+            status = asyncio.run(work(lambda facts: announce(stdout, {**facts, **shown}))) or 0
+    except ModuleNotFoundError:
+        # The command line says which extra brings it.
+        raise
     except Exception:
         traceback.print_exc(file=errors)
         status = 1
@@ -41,35 +44,37 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
 Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, int | None]]
 
 
-def _rollout(path: Path) -> Work:
+def _rollout(path: Path) -> tuple[Any, Work]:
     from .config import RolloutConfig
 
     config = read_config(RolloutConfig, path)
     # Only now, so that a config is judged without waiting for torch.
     from .rollout import run
 
-    return lambda announce: run(config, announce)
+    return config, lambda announce: run(config, announce)
 
 
-def _trainer(path: Path) -> Work:
+def _trainer(path: Path) -> tuple[Any, Work]:
     from .config import TrainerConfig
 
     config = read_config(TrainerConfig, path)
     # Only now, so that a config is judged without waiting for torch.
     from .trainer import run
 
-    return lambda announce: run(config, announce)
+    return config, lambda announce: run(config, announce)
 
 
-def _controller(path: Path) -> Work:
+def _controller(path: Path) -> tuple[Any, Work]:
     from ..controller.config import ControllerConfig
 
     config = read_config(ControllerConfig, path)
     # Only now, so that a config is judged without waiting for torch.
     from ..controller.process import run
 
-    return lambda announce: run(config, announce)
+    return config, lambda announce: run(config, announce)
 
 
-_KINDS: dict[str, Callable[[Path], Work]] = {"rollout": _rollout, "trainer": _trainer, "controller": _controller}
+_KINDS: dict[str, Callable[[Path], tuple[Any, Work]]] = {
+    "rollout": _rollout, "trainer": _trainer, "controller": _controller,
+}  # fmt: skip
 KINDS = tuple(_KINDS)
