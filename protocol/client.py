@@ -18,9 +18,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-import grpc
 from grpc import StatusCode, aio
 
+from .access import ACCESS, Access, channel_credentials
 from .network import NETWORK
 from .refusals import INCARNATION, Detail, detail
 from .wire import KINDS, Wire
@@ -138,9 +138,19 @@ class Stale(Refused):
     """A fence refused: the caller's incarnation, term or epoch is not the instance's."""
 
 
-def dial(address: str, credentials: grpc.ChannelCredentials | None = None) -> aio.Channel:
-    """A channel to `host:port`; in plain text without credentials."""
-    return NETWORK.get().channel(address, credentials, CHANNEL_OPTIONS)
+def dial(address: str, access: Access | None = None) -> aio.Channel:
+    """A channel to `host:port`, by the process's own settings if no others are given. Raises AccessError."""
+    access = access or ACCESS.get()
+    options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", access.message_bytes))
+    return NETWORK.get().channel(address, channel_credentials(access), options)
+
+
+def told(error: aio.AioRpcError) -> str:
+    """What a failed call says, for people; also where a server only hangs up on who it does not know."""
+    said = f"{error.code().name}: {error.details()}"
+    if error.code() is StatusCode.UNAVAILABLE and "failed to connect" in said and said.endswith("Socket closed"):
+        return f"{said}; the server ended the connection at once: it may want TLS, or another certificate than is given"
+    return said
 
 
 class Client(Generic[V]):
@@ -237,7 +247,7 @@ class Client(Generic[V]):
         where = f"{self.WIRE.name} {self._instance}, {event}: "
         if found is None or code in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED):
             if code in NO_ANSWER:
-                return Unreachable(f"{where}no answer ({code.name}: {said})", operation)
+                return Unreachable(f"{where}no answer ({told(error)})", operation)
             return Rejected(f"{where}{code.name}: {said}", operation, code, "")
         if found.reply is None or code is not StatusCode.FAILED_PRECONDITION:
             return Rejected(f"{where}{said}", operation, code, found.reason.lower())

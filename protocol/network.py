@@ -24,8 +24,8 @@ class Network(Protocol):
         """A channel to `host:port`."""
         ...
 
-    def server(self, options: Options) -> aio.Server:
-        """A server that does not listen yet."""
+    def server(self, options: Options, interceptors: Sequence[aio.ServerInterceptor]) -> aio.Server:
+        """A server that does not listen yet; a call goes through the interceptors first."""
         ...
 
 
@@ -37,8 +37,8 @@ class Sockets:
             return aio.insecure_channel(target, options=options)
         return aio.secure_channel(target, credentials, options=options)
 
-    def server(self, options: Options) -> aio.Server:
-        return aio.server(options=options)
+    def server(self, options: Options, interceptors: Sequence[aio.ServerInterceptor]) -> aio.Server:
+        return aio.server(options=options, interceptors=interceptors)
 
 
 _SOCKETS = Sockets()

@@ -21,6 +21,7 @@ from grpc import StatusCode, aio
 from .host import MachineHost, PayloadMismatch, UnknownInstance
 from .journal import Ticket
 from .refusals import INCARNATION, LATE, MALFORMED, PAYLOAD, STORAGE, UNKNOWN, refuse
+from .roles import Role, Roles
 from .wire import REFUSE, WireError
 
 Context = aio.ServicerContext[Any, Any]
@@ -34,6 +35,8 @@ class Servicer:
     """Serves the instances of `host`."""
 
     SERVICE: str
+    ROLES: Roles = Role.CONTROL
+    """What a caller needs for every method of a machine, also to look."""
 
     def __init__(self, host: MachineHost) -> None:
         self._host = host
