@@ -22,6 +22,7 @@ from ...protocol.generated.sync_service import SyncServicer
 from ...protocol.server import Server
 from ...protocol.sqlite import SqliteStore
 from ..launcher import OVERRULED
+from ..watching.context import begin_controller
 from ..weights import ManifestStore, ShmReader
 from ..workers.process import log_path, open_log, stop_signals
 from .cohort import Cohort
@@ -75,6 +76,7 @@ async def ruling(config: ControllerConfig) -> AsyncIterator[tuple[Controller, di
             has_bytes=source.has, uses_device=use,
         )  # fmt: skip
         use.term = controller.term
+        stack.callback(begin_controller(controller))
         await stack.enter_async_context(controller)
         stack.callback(controller.stop)
         desk = Desk(controller, cohort, ledger)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ...protocol.store import Durability
 from ..training.config import TrainingConfig
+from ..watching.settings import Watching
 
 
 def require_positive(**numbers: float) -> None:
@@ -40,7 +41,7 @@ class RolloutConfig:
     largest request.
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
-    still be asked for; `stop_ms`: how long a graceful end may take.
+    still be asked for; `stop_ms`: how long a graceful end may take. `watching`: what it shows of itself.
     `durability` says what may be lost of the records of leases: `strict` nothing, `process` the last moments
     when the host loses power, `off` all of them with the process; `keep_leases` and `keep_s`: the most closed
     ones that are kept, and how long.
@@ -75,6 +76,7 @@ class RolloutConfig:
     keep_leases: int = 100_000
     keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
+    watching: Watching = field(default_factory=Watching)
 
     def __post_init__(self) -> None:
         require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
@@ -90,8 +92,8 @@ class RolloutConfig:
 class TrainerConfig:
     """The trainer worker. Times end in their unit.
 
-    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`: as for a rollout
-    worker; here the model's weights are where training begins. `state` is the trainer's own folder:
+    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `watching`: as for a
+    rollout worker; here the model's weights are where training begins. `state` is the trainer's own folder:
     relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
     replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
     kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
@@ -111,6 +113,7 @@ class TrainerConfig:
     max_batch_bytes: int = 256 * 1024 * 1024
     stop_ms: int = 5_000
     shm_root: Path | None = None
+    watching: Watching = field(default_factory=Watching)
 
     def __post_init__(self) -> None:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")

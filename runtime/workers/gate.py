@@ -86,7 +86,12 @@ class GateActions:
             self.log(instance, number, event, before, after, outcome, cause)
         if after == "POISONED" and before != after:
             self.why = _why(event)
-            _log.error("%s is poisoned: %s", self.replica, self.why)
+            facts = {
+                "event": "poison", "replica": self.replica, "incarnation": self.host.incarnation,
+                "by": type(event).__name__, "why": self.why, "before": before, "term": self.live.term,
+                "epoch": self.live.epoch,
+            }  # fmt: skip
+            _log.error("%s is poisoned: %s", self.replica, self.why, extra={"facts": facts})
 
     def begin(self) -> None:
         """The gate of this incarnation: sealed, without weights."""
