@@ -3,7 +3,7 @@
 Rules of this file:
 
 - A request is read whole before it is shown to the gate; what cannot be run is not admitted.
-- A client is who holds one connection, or who its certificate says that it is.
+- A client is who its token or certificate says that it is, or else who holds one connection.
 - A call that ends early, by its client or its deadline, cancels its lease; what then becomes of the
   lease does not need the call.
 """
@@ -19,6 +19,7 @@ from grpc import StatusCode, aio
 
 from ...protocol.generated import rollout_pb2 as pb
 from ...protocol.generated import rollout_pb2_grpc as rpc
+from ...protocol.guard import caller_name
 from ...protocol.refusals import INCARNATION, MALFORMED, refuse
 from ...statemachines.sorts import Ending
 from ..engines import Request, Token
@@ -58,7 +59,7 @@ class RolloutServicer(rpc.RolloutServicer):
     async def Generate(self, request: pb.GenerateRequest, context: Context) -> None:
         front = self._front
         try:
-            run = await front.enter(self._read(request, _client(context)))
+            run = await front.enter(self._read(request, caller_name(context)))
         except ValueError as error:
             front.door.refused[MALFORMED.lower()] += 1
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, str(error), retry=False)
@@ -149,12 +150,6 @@ class RolloutServicer(rpc.RolloutServicer):
             "fence": "true" if reason == INCARNATION else "false",
         }
         await refuse(context, code, reason, text, facts, None)
-
-
-def _client(context: Context) -> str:
-    """Whose limits a call counts for."""
-    names = context.peer_identities()
-    return b",".join(names).decode(errors="replace") if names else context.peer()
 
 
 def _chunk(tokens: list[Token]) -> pb.GenerateChunk:
