@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -77,17 +78,20 @@ class ControllerClient:
         self._where = (lambda: where) if isinstance(where, str) else where
         self._within, self._retry = within, retry or Retry(tries=1_000_000)
         self._channels: dict[str, aio.Channel] = {}
+        self._opened = ExitStack()
 
     @classmethod
     def of_register(cls, path: Path, *, within: float = 120.0) -> ControllerClient:
-        """A client of whichever controller rules, by the register of a run."""
+        """A client of whichever controller rules, by the register of a run. Raises StoreError if it is none."""
+        roster = Roster(path)
 
         def ruling() -> str:
-            with Roster(path) as roster:
-                ruler = roster.ruler()
+            ruler = roster.ruler()
             return "" if ruler is None else ruler.control
 
-        return cls(ruling, within=within)
+        client = cls(ruling, within=within)
+        client._opened.enter_context(roster)
+        return client
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,6 +99,7 @@ class ControllerClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._opened.close()
         for channel in self._channels.values():
             await channel.close()
 

@@ -64,13 +64,12 @@ class Cohort:
         return task
 
     async def _rule(self) -> None:
-        self.spawn(self.take_over())
-        await self.follow()
+        self.spawn(self._take_over(self._arrivals()))
+        await self._follow()
 
-    async def take_over(self) -> None:
+    async def _take_over(self, lives: list[Life]) -> None:
         """Claim all that answer, publish the newest that one of them reaches, and bring all to it."""
         controller = self.controller
-        lives = self._arrivals()
         gates = await asyncio.gather(*(self._claim(life) for life in lives))
         held = [reaches(gate) for gate in gates if gate is not None and gate.state != "POISONED"]
         durable = [version for version in held if version is not None and controller.is_durable(version)]
@@ -88,7 +87,7 @@ class Cohort:
         )
         self.home.set()
 
-    async def follow(self) -> None:
+    async def _follow(self) -> None:
         """Take in who begins, tell who has ended, and see whether a higher term rules; until one does."""
         controller = self.controller
         while not controller.overruled.is_set():

@@ -31,7 +31,8 @@ from ..weights import ManifestStore
 from .catching import CatchingUp
 from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
 from .register import Register
-from .sync import INSTANCE, Operation, SyncActions, SyncSettings
+from .replicas import ReplicaActions
+from .sync import INSTANCE, Operation, SyncActions, SyncFailed, SyncSettings
 
 PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
 """How often a replica is asked how it is, and how long it may take to answer."""
@@ -42,36 +43,6 @@ PATIENCE = 5
 
 GRACE_S = 1.0
 """How long outputs of the machines may go on once the controller is left."""
-
-
-class SyncFailed(Exception):
-    """An operation did not publish, or pause; the text says why, `reason` names it for programs."""
-
-    def __init__(self, text: str, reason: str = "failed", *, retry: bool = False, operation: Operation | None = None):
-        super().__init__(text)
-        self.reason, self.retry, self.operation = reason, retry, operation
-
-
-class ReplicaActions:
-    """What the Replica machine asks of the process around the controller.
-
-    `retire` is told of an incarnation that leaves as planned, before anybody else is told.
-    """
-
-    def __init__(
-        self, stop: Callable[[str], Awaitable[None]], replace: Callable[[str], Awaitable[None]],
-        evacuate: Callable[[str], Awaitable[None]], retire: Callable[[str], None] = lambda incarnation: None,
-    ) -> None:  # fmt: skip
-        self._stop, self._replace, self._evacuate, self.retire = stop, replace, evacuate, retire
-
-    async def stop_process(self, instance: str) -> None:
-        await self._stop(instance)
-
-    async def replace(self, instance: str) -> None:
-        await self._replace(instance)
-
-    async def evacuate(self, instance: str) -> None:
-        await self._evacuate(instance)
 
 
 class Controller:

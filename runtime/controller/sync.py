@@ -117,6 +117,14 @@ class Operation:
         return {r: why for r, why in reasons.items() if r not in self.closed}
 
 
+class SyncFailed(Exception):
+    """An operation did not publish, or pause; the text says why, `reason` names it for programs."""
+
+    def __init__(self, text: str, reason: str = "failed", *, retry: bool = False, operation: Operation | None = None):
+        super().__init__(text)
+        self.reason, self.retry, self.operation = reason, retry, operation
+
+
 class SyncActions:
     """Carries out what Sync emits; `members` gives the present members by replica.
 
