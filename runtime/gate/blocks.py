@@ -103,15 +103,18 @@ class BlockEngine:
 
     # -- blocks ----------------------------------------------------------------------------------
 
-    def expect(self, lease: str, task: asyncio.Task[object]) -> Block:
-        """A block that asks to enter under this id: from now on an abort finds it."""
+    def expect(self, lease: str, task: asyncio.Task[object]) -> Block | None:
+        """A block that asks to enter under this id: from now on an abort finds it. None if the id is taken."""
+        if lease in self._blocks:
+            return None
         block = self._blocks[lease] = Block(lease, task)
         return block
 
     def leave(self, block: Block, finish: Finish) -> None:
         """The block's code has left it, or never came into it."""
-        if self._blocks.pop(block.lease, None) is None:
+        if self._blocks.get(block.lease) is not block:
             return
+        del self._blocks[block.lease]
         self._running -= block.is_running
         block.is_running = False
         self._look()

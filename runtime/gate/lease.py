@@ -67,11 +67,11 @@ class GateLease:
 
 
 class Admission:
-    """`async with` around the block. Raises Refusal on entering, LeaseEnded."""
+    """`async with` around one block, once. Raises Refusal on entering, LeaseEnded."""
 
     def __init__(self, front: Front, engine: BlockEngine, call: Call) -> None:
         self._front, self._engine, self._call = front, engine, call
-        self._cancels = 0
+        self._cancels, self._is_used = 0, False
         self._run: Run
         self._block: Block
         self._lease: GateLease
@@ -79,8 +79,13 @@ class Admission:
     async def __aenter__(self) -> GateLease:
         task = asyncio.current_task()
         assert task is not None
-        self._cancels = task.cancelling()
-        self._block = block = self._engine.expect(self._call.lease, task)
+        if self._is_used:
+            raise RuntimeError("this admission was used: call admit for each block")
+        self._is_used = True
+        self._cancels, block = task.cancelling(), self._engine.expect(self._call.lease, task)
+        if block is None:
+            raise self._front.door.refuse("reused", f"a block is under lease {self._call.lease!r}: take a new id")
+        self._block = block
         try:
             self._run = await self._front.enter(self._call)
         except BaseException:

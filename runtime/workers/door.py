@@ -104,6 +104,11 @@ class Door:
         self.admitted += 1
         return run
 
+    def refuse(self, reason: str, text: str, *, retry: bool = False) -> Refusal:
+        """The refusal of a request that is not shown to the gate, counted like the others."""
+        self.refused[reason] += 1
+        return Refusal(reason, text, retry=retry)
+
     def let_in(self) -> Refusal | None:
         """Try for those who wait, first come first; why the first of them still waits."""
         while self._line:

@@ -61,7 +61,7 @@ class RolloutServicer(rpc.RolloutServicer):
         try:
             run = await front.enter(self._read(request, caller_name(context)))
         except ValueError as error:
-            front.door.refused[MALFORMED.lower()] += 1
+            front.door.refuse(MALFORMED.lower(), str(error))
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, str(error), retry=False)
         except Refusal as refusal:
             await self._refuse(
@@ -105,7 +105,7 @@ class RolloutServicer(rpc.RolloutServicer):
         front = self._front
         if request.incarnation and request.incarnation != front.incarnation:
             text = f"this is life {front.incarnation!r}, the request is for {request.incarnation!r}"
-            front.door.refused[INCARNATION.lower()] += 1
+            front.door.refuse(INCARNATION.lower(), text)
             raise Refusal(INCARNATION, text, retry=False)
         sampling, chosen = request.sampling, bool(request.request_id)
         if max(len(request.request_id), len(request.session)) > ID_LIMIT:

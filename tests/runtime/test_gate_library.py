@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +76,15 @@ async def test_a_gate_starts_sealed_and_says_whether_to_come_again(tmp_path: Pat
         entered: list[int | None] = []
 
         async def waits() -> None:
-            async with gate.admit() as lease:
+            async with gate.admit(lease="one") as lease:
                 entered.append(lease.version)
 
         waiting = asyncio.create_task(waits())
         await until(lambda: gate.counts["waiting"] == 1)
+        with pytest.raises(Refusal) as taken:
+            async with gate.admit(lease="one"):
+                raise AssertionError
+        assert (taken.value.reason, taken.value.retry) == ("reused", False)
         with pytest.raises(Refusal) as full:
             async with gate.admit():
                 raise AssertionError
@@ -95,12 +101,16 @@ async def test_a_gate_starts_sealed_and_says_whether_to_come_again(tmp_path: Pat
                 async with gate.admit(client="c"):
                     raise AssertionError
         assert (too_many.value.reason, too_many.value.retry) == ("client_full", True)
-        async with gate.admit(client="c"):
+        once = gate.admit(client="c")
+        async with once:
             pass
+        with pytest.raises(RuntimeError, match="for each block"):
+            async with once:
+                raise AssertionError
         assert gate.counts == {
             "admitted": 5, "held": 2, "left": 0, "refused.client_full": 1, "refused.closed": 1,
-            "refused.hold_expired": 1, "refused.hold_full": 1, "refused.other_version": 1, "waiting": 0, "open": 0,
-            "running": 0,
+            "refused.hold_expired": 1, "refused.hold_full": 1, "refused.other_version": 1, "refused.reused": 1,
+            "waiting": 0, "open": 0, "running": 0,
         }  # fmt: skip
     judge(tmp_path)
 
@@ -176,6 +186,12 @@ async def test_without_hooks_a_drain_that_keeps_waits_for_the_blocks(tmp_path: P
         await controller.update(2, Mode.KEEP)
         assert await task == {1}
     judge(tmp_path)
+
+
+def test_the_gate_alone_brings_no_torch_in() -> None:
+    code = "import sys, sluicegate; sluicegate.EmbeddedGate, sluicegate.GateMiddleware; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_settings_that_cannot_be_are_refused_at_construction(tmp_path: Path) -> None:

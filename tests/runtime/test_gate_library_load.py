@@ -26,7 +26,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 @pytest.mark.parametrize("mode", Mode)
-async def test_clients_under_load_while_weights_are_swapped(tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize(("clients", "updates"), [(12, 7), pytest.param(50, 20, marks=pytest.mark.soak)])
+async def test_clients_under_load_while_weights_are_swapped(
+    tmp_path: Path, mode: Mode, clients: int, updates: int
+) -> None:
     server, rng = TokenServer(), random.Random(7)
     gate = made_for(server, tmp_path)
     made: dict[str, list[int]] = {}
@@ -51,13 +54,13 @@ async def test_clients_under_load_while_weights_are_swapped(tmp_path: Path, mode
 
     async with commanded(gate) as controller:
         await controller.update(1)
-        clients = [asyncio.create_task(client(f"session-{n}")) for n in range(12)]
-        for version in range(2, 9):
+        tasks = [asyncio.create_task(client(f"session-{n}")) for n in range(clients)]
+        for version in range(2, updates + 2):
             await asyncio.sleep(0.05)
             await controller.update(version, mode)
         await asyncio.sleep(0.05)
         stop.set()
-        await asyncio.gather(*clients)
+        await asyncio.gather(*tasks)
         counts, stored = gate.counts, gate.records
         assert stored.counts() == {k: n for k, n in outcomes.items() if n}, "receipts and losses are the admissions"
         assert counts["admitted"] == sum(outcomes.values())
@@ -71,7 +74,7 @@ async def test_clients_under_load_while_weights_are_swapped(tmp_path: Path, mode
         assert spans == 1 if mode is not Mode.KEEP else spans > 1
         assert outcomes["completed"] > 50
         assert (outcomes["aborted"] > 0) == (mode is Mode.ABORT)
-        assert server.installed == list(range(1, 9))
+        assert server.installed == list(range(1, updates + 2))
     judge(tmp_path)
 
 
