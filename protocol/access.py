@@ -24,8 +24,8 @@ from .tokens import read_token, read_tokens
 class Access:
     """How a process is known to others, who may call it, and how much. Without `certificate` it is in plain text.
 
-    A source is the path of a file, or `env:NAME` for an environment variable; a file is read again once it
-    changes (by servers at once, by clients when they dial again).
+    A source is the path of a file, or `env:NAME` for an environment variable. Files of tokens are read again
+    once they change; certificates and keys when a server starts and when a client dials.
 
     `address`: where servers listen, as others reach it. `certificate`, `key`: sources of this process's PEM
     chain and private key. `authorities`: source of the PEM certificates that sign those of all processes.
@@ -90,9 +90,9 @@ def acting_as(access: Access) -> Iterator[None]:
 
 def check(access: Access) -> None:
     """Read every source of these settings once. Raises AccessError for what cannot be used."""
-    channel_credentials(access)
-    if access.certificate and access.knows_callers:
-        server_credentials(access)
+    if access.authorities:
+        channel_credentials(access)
+    server_credentials(access)
     if access.tokens:
         read_tokens(access.tokens)
 
@@ -101,17 +101,15 @@ def server_credentials(access: Access) -> grpc.ServerCredentials | None:
     """What a server of these settings shows and asks for; None in plain text. Raises AccessError."""
     if not access.certificate:
         return None
-
-    def make() -> grpc.ServerCertificateConfiguration:
-        certificate, key = _own(access)
-        authorities = read(access.authorities, "authorities") if access.authorities else None
-        judge(certificate, key, authorities, as_client=False, named=_named(access))
-        return grpc.ssl_server_certificate_configuration(
-            [(key.reveal(), certificate.reveal())], None if authorities is None else authorities.reveal()
-        )
-
-    kept = Kept((access.certificate, access.key, access.authorities), make)
-    return grpc.dynamic_ssl_server_credentials(kept.now(), kept.now, require_client_authentication=bool(access.roles))
+    certificate, key = _own(access)
+    authorities = read(access.authorities, "authorities") if access.authorities else None
+    judge(certificate, key, authorities, as_client=False, named=_named(access))
+    # gRPC could ask for newer ones at each handshake, but then a server that stops meanwhile may hang for ever.
+    return grpc.ssl_server_credentials(
+        [(key.reveal(), certificate.reveal())],
+        None if authorities is None else authorities.reveal(),
+        require_client_auth=bool(access.roles),
+    )
 
 
 def channel_credentials(access: Access) -> grpc.ChannelCredentials | None:

@@ -40,21 +40,27 @@ def read_tokens(source: str, salt: bytes = b"") -> tuple[Token, ...]:
     for number, line in enumerate(read(source, "tokens").reveal().splitlines(), 1):
         if not (words := line.split()) or words[0].startswith(b"#"):
             continue
-        try:
-            name, roles = words[0].decode("ascii"), frozenset(Role(r) for r in words[1].decode("ascii").split(","))
-            given = words[2]
-            is_good = len(words) == 3 and given.isascii() and len(given) >= SHORTEST_TOKEN
-        except (ValueError, IndexError):
-            is_good = False
-        if not is_good:
+        token = _token(words, salt)
+        if token is None:
             raise AccessError(
                 f"tokens {source}, line {number}: expected a name, roles (data, control or data,control) and a "
                 f"token of at least {SHORTEST_TOKEN} visible ASCII characters"
-            ) from None
-        tokens.append(Token(name, roles, digest(given, salt)))
-        if any(t.digest == tokens[-1].digest or t.name == name for t in tokens[:-1]):
+            )
+        if any(t.digest == token.digest or t.name == token.name for t in tokens):
             raise AccessError(f"tokens {source}, line {number}: its name or token is there twice: change one")
+        tokens.append(token)
     return tuple(tokens)
+
+
+def _token(words: list[bytes], salt: bytes) -> Token | None:
+    """What a line says; None where it is not one."""
+    if len(words) != 3 or not all(word.isascii() for word in words) or len(words[2]) < SHORTEST_TOKEN:
+        return None
+    name, roles, given = words
+    try:
+        return Token(name.decode(), frozenset(Role(role) for role in roles.decode().split(",")), digest(given, salt))
+    except ValueError:
+        return None
 
 
 def digest(token: bytes, salt: bytes) -> bytes:

