@@ -264,21 +264,27 @@ async def test_rest_behind_an_abort_is_not_rest_for_a_drain(weights: Weights) ->
         assert (await gate.now()).version == 2
 
 
+class Disk:
+    """The disk of the leases' records; while `is_full` nothing can be written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full, self._write = False, LeaseStore.write
+        monkeypatch.setattr(LeaseStore, "write", lambda store, records: self.write(store, records))
+
+    def write(self, store: LeaseStore, records: Any) -> None:
+        if self.is_full:
+            raise StoreError("the disk is full")
+        self._write(store, records)
+
+
 async def test_admission_holds_while_nothing_can_be_recorded_and_poisons_nothing(
     weights: Weights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_full, write = True, LeaseStore.write
-
-    def writes(self: LeaseStore, records: Any) -> None:
-        if is_full:
-            raise StoreError("the disk is full")
-        write(self, records)
-
+    disk = Disk(monkeypatch)
     async with served(weights) as (gate, _):
         await gate.update(1)
-        monkeypatch.setattr(LeaseStore, "write", writes)
+        disk.is_full = True
         first = asyncio.create_task(gate.generate(request_id="first"))
-        await gate.until(lambda g: "first" in g.active)
         await shows(gate, lambda shown: shown.storage)
         with pytest.raises(Refused) as refused:
             await gate.generate()
@@ -286,8 +292,26 @@ async def test_admission_holds_while_nothing_can_be_recorded_and_poisons_nothing
         second = asyncio.create_task(gate.generate(hold=60.0))
         await shows(gate, lambda shown: shown.waiting)
         assert (await gate.lease_state("first")).state == "ADMITTED"
-        is_full = False
+        disk.is_full = False
         assert [(await t).reason for t in (first, second)] == ["length", "length"]
+        assert (await gate.now()).state == "OPEN"
+
+
+async def test_a_lease_that_waited_long_for_the_disk_is_still_ended_by_its_timer(
+    weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L2: what is not sent yet is not unknown, and its timer goes on."""
+    disk = Disk(monkeypatch)
+    async with served(weights, lease_ms=1500) as (gate, engine):
+        await gate.update(1)
+        slow_down(engine, monkeypatch)
+        disk.is_full = True
+        task = asyncio.create_task(gate.generate(request_id="long", max_tokens=4000))
+        await shows(gate, lambda shown: shown.storage)
+        await asyncio.sleep(2)
+        assert (await gate.lease_state("long")).state == "ADMITTED"
+        disk.is_full = False
+        assert (await task).reason == "discarded"
         assert (await gate.now()).state == "OPEN"
 
 
