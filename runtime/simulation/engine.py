@@ -168,6 +168,11 @@ class ScriptedEngine:
         self.silent.difference_update(ranks)
         self._changed.notify()
 
+    def recover(self, version: int, other: ScriptedEngine) -> None:
+        """Begin with weights that an earlier engine had."""
+        self.loaded = dict.fromkeys(self.ranks, version)
+        self._resident, self.staged[version] = version, other.staged[version]
+
     def echo(self, lease: str) -> None:
         """A token comes of a request that has ended."""
         held = self._ended[lease]

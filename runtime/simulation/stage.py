@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from ...protocol.generated.gate_service import GateClient
 from ...protocol.host import MachineHost
 from ...spec.traces import Verdict, validate
 from ...statemachines.compiler import Outcome
+from ...statemachines.replica import Replica
 from ...statemachines.sorts import Mode
 from .. import tracelog
 from ..controller.controller import ReplicaActions
@@ -80,6 +82,7 @@ class Stage:
         self._config, self._probes = config, probes
         self._killed: dict[str, str] = {}
         self._meddled = 0
+        self._is_replacing = True
         self._background: list[asyncio.Task[Any]] = []
 
     # -- the cast ------------------------------------------------------------------------------------
@@ -130,8 +133,12 @@ class Stage:
     async def start(self, replica: str, engine: ScriptedEngine | None = None) -> ReplicaLife:
         """The next life of a replica, which joins the latest controller."""
         life = await self.launch(replica, engine)
-        await self._join(self.controller, life)
+        await self.join(life)
         return life
+
+    async def join(self, life: ReplicaLife) -> None:
+        """A life that is there joins the latest controller."""
+        await self._join(self.controller, life)
 
     async def launch(self, replica: str, engine: ScriptedEngine | None = None) -> ReplicaLife:
         """The next life of a replica, which no controller knows."""
@@ -150,6 +157,15 @@ class Stage:
         life.process.kill()
         self._killed[life.incarnation] = "killed"
 
+    def tell_end(self, life: ReplicaLife, *, replace: bool = True) -> None:
+        """Tell the controller that a process has ended; it is started anew if the controller asks for that."""
+        self._is_replacing = replace
+        self.controller.controller.tell(life.incarnation, Replica.Exited(why="killed"))
+
+    def replica_state(self, replica: str) -> Any:
+        """The live Replica of the present life, as the latest controller sees it."""
+        return self.controller.controller.replicas.live(self.replicas[replica].incarnation)
+
     async def _join(self, ruler: ControllerLife, life: ReplicaLife) -> None:
         controller, facts = ruler.controller, life.facts
         with suppress(MemberError):
@@ -163,7 +179,8 @@ class Stage:
                 self.kill(life)
 
     async def _replace(self, incarnation: str) -> None:
-        self._background.append(self.controller.spawn(self._begin_anew(incarnation.rpartition(".")[0])))
+        if self._is_replacing:
+            self._background.append(self.controller.spawn(self._begin_anew(incarnation.rpartition(".")[0])))
 
     async def _begin_anew(self, replica: str) -> None:
         await self.start(replica)
@@ -310,6 +327,10 @@ def play(scenario: Callable[[Stage], Awaitable[None]], folder: Path, **cast: Any
     with _same_each_time(), asyncio.Runner(loop_factory=VirtualLoop) as runner:
         try:
             runner.run(run())
+        except BaseException:
+            # What is left of a run that was broken off is thrown away here, not within what looks at the error.
+            gc.collect()
+            raise
         finally:
             loop = runner.get_loop()
             assert isinstance(loop, VirtualLoop)
