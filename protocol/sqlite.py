@@ -45,6 +45,8 @@ _ADD, _PUT = " ON CONFLICT DO NOTHING", " ON CONFLICT (space, key, part) DO UPDA
 _ROWS = 64
 """The most entries of one statement."""
 _LOG_HEADER, _FRAME_HEADER = 32, 24
+_LOG_KEPT = _LOG_HEADER + 16_384 * (4096 + _FRAME_HEADER)
+"""What the write-ahead log is cut back to once it is no longer needed, in bytes: whole pages."""
 
 
 def open_store(
@@ -168,7 +170,7 @@ class SqliteStore:
         writer.execute(f"PRAGMA synchronous = {'FULL' if self.durability is Durability.STRICT else 'NORMAL'}")
         # What is forgotten is overwritten where that costs no write of its own.
         writer.execute("PRAGMA secure_delete = FAST")
-        writer.execute(f"PRAGMA journal_size_limit = {64 * 1024 * 1024}")
+        writer.execute(f"PRAGMA journal_size_limit = {_LOG_KEPT}")
         with self._transaction() as connection:
             if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
                 for statement in _SCHEMA:
@@ -215,9 +217,12 @@ def _insert(connection: sqlite3.Connection, rows: list[tuple[Any, ...]], conflic
 
 
 def _refuse_others(path: Path, connection: sqlite3.Connection, *, may_be_empty: bool) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    # One read of all: another process may be making the file.
+    with connection:
+        connection.execute("BEGIN")
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
     if may_be_empty and (application, version, tables) == (0, 0, 0):
         return
     if application != APPLICATION:

@@ -113,7 +113,10 @@ def test_a_read_only_file_is_told_as_such(tmp_path: Path) -> None:
 # -- several processes -----------------------------------------------------------------------------
 
 
-def test_numbers_are_given_once_to_all_who_share_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("attempt", range(5))
+def test_numbers_are_given_once_to_all_who_share_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempt: int
+) -> None:
     """The first to come make the file at the same time."""
     monkeypatch.setattr("sluicegate.protocol.sqlite.BUSY_S", 60.0)
     got: list[int] = []
@@ -122,7 +125,7 @@ def test_numbers_are_given_once_to_all_who_share_a_file(tmp_path: Path, monkeypa
     def take() -> None:
         try:
             store = SqliteStore(tmp_path / "s", Durability.PROCESS)
-            got.extend(store.advance("epoch") for _ in range(10))
+            got.extend(store.advance("epoch") for _ in range(3))
             store.close()
         except BaseException as error:
             failed.append(error)
@@ -133,7 +136,7 @@ def test_numbers_are_given_once_to_all_who_share_a_file(tmp_path: Path, monkeypa
     for thread in threads:
         thread.join(120)
     assert failed == []
-    assert sorted(got) == list(range(1, 61))
+    assert sorted(got) == list(range(1, 19))
 
 
 def test_a_file_that_only_one_may_write_is_refused_to_a_second_and_not_to_readers(tmp_path: Path) -> None:
