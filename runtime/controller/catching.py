@@ -18,6 +18,7 @@ from ...statemachines.replica import Replica
 from ...statemachines.sorts import Mode
 from ..weights import ManifestError
 from .member import Above, Member, MemberError, Overruled, as_member_error
+from .register import RegisterError
 from .sync import INSTANCE
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class CatchingUp:
             raise MemberError(f"{member.incarnation} did not catch up within {within:g} s") from None
         except CallError as error:
             raise as_member_error(error) from error
-        except (OSError, ManifestError) as error:
+        except (OSError, ManifestError, RegisterError) as error:
             raise MemberError(f"{member.incarnation} cannot catch up: {error}") from error
 
     async def _converge(self, member: Member, version: int) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from grpc import StatusCode, aio
 
-from ...protocol.client import NO_ANSWER, CallError, Rejected, Retry, Unreachable, dial
+from ...protocol.client import NO_ANSWER, CallError, Rejected, Retry, Unreachable, dial, told
 from ...protocol.generated import controller_pb2 as pb
 from ...protocol.generated import controller_pb2_grpc as rpc
 from ...protocol.refusals import detail
@@ -175,8 +175,8 @@ class ControllerClient:
             return await method(request, timeout=within)
         except aio.AioRpcError as error:
             found, code = detail(error, pb.OperationAnswer), error.code()
-            said = f"Controller at {target}, {name}: {code.name}: {error.details()}"
-            if found is None and code in NO_ANSWER:
+            said = f"Controller at {target}, {name}: {told(error)}"
+            if code is StatusCode.UNAVAILABLE or (found is None and code in NO_ANSWER):
                 raise Unreachable(said, operation) from error
             if found is not None and found.reason == OVERRULED and code is StatusCode.FAILED_PRECONDITION:
                 raise Unreachable(said, operation) from error

@@ -30,7 +30,7 @@ from ..tracelog import TraceLog
 from ..weights import ManifestStore
 from .catching import CatchingUp
 from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
-from .register import Register
+from .register import Register, RegisterError
 from .replicas import ReplicaActions
 from .sync import INSTANCE, Operation, SyncActions, SyncFailed, SyncSettings
 
@@ -272,6 +272,8 @@ class Controller:
         if self.paused is not None:
             raise SyncFailed("the cohort is paused: resume it first", "paused", retry=True)
         self.manifests.get(version)
+        if not self.is_durable(version):
+            raise SyncFailed(f"version {version} has a manifest, but its bytes are not there", "no_bytes")
         operation = Operation(
             version, self.settings.deadline, self.settings.mode, lends=train is not None, during=train
         )
@@ -349,7 +351,12 @@ class Controller:
                     r for r in self.members
                     if self.state_of(r) in states and r not in midway and not (is_pause and self.is_behind(r))
                 )  # fmt: skip
-                operation.epoch = self.register.next_epoch()
+                try:
+                    operation.epoch = self.register.next_epoch()
+                except RegisterError as error:
+                    operation.reason, operation.retry = "register", True
+                    operation.end(f"refused: {error}")
+                    return
                 operation.extend()
                 self._actions.operation = operation
                 self.operations.append(operation)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
@@ -20,8 +21,9 @@ from grpc import StatusCode, aio
 from ...protocol.client import CallError
 from ...protocol.generated import controller_pb2 as pb
 from ...protocol.generated import controller_pb2_grpc as rpc
-from ...protocol.refusals import MALFORMED, PAYLOAD, refuse
+from ...protocol.refusals import MALFORMED, PAYLOAD, STORAGE, refuse
 from ...protocol.servicer import ID_LIMIT, Context
+from ...protocol.store import StoreError
 from ...statemachines.replica import Replica
 from ...statemachines.sorts import Mode
 from ..weights import ManifestError
@@ -30,6 +32,10 @@ from .cohort import Cohort
 from .controller import Controller, SyncFailed
 from .ledger import Entry, Ledger, Outcome
 from .status import status
+
+_log = logging.getLogger(__name__)
+RETRY_S = 0.5
+"""Pause between two tries of a ledger that cannot be written: nobody is answered before."""
 
 _MODES = {pb.DRAIN_WAIT: Mode.WAIT, pb.DRAIN_ABORT: Mode.ABORT, pb.DRAIN_KEEP: Mode.KEEP}
 
@@ -118,7 +124,10 @@ class Desk(rpc.ControllerServicer):
             known = self._ledger.entry(operation)
             if known is not None and known.outcome is not None:
                 return self._message(operation, self._as_of_now(known), known.term, True)
-            taken = known or self._ledger.begin(operation, said, self._controller.term)
+            try:
+                taken = known or self._ledger.begin(operation, said, self._controller.term)
+            except StoreError as error:
+                await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done")
             if taken.term == self._controller.term:
                 task = self._going_on[operation] = self._cohort.spawn(self._carry_out(operation, do))
                 task.add_done_callback(lambda _: self._going_on.pop(operation, None))
@@ -145,7 +154,12 @@ class Desk(rpc.ControllerServicer):
             outcome = Outcome("refused", "no_manifest", str(error))
         if self._controller.overruled.is_set() and outcome.result != "published":
             return None
-        return self._ledger.finish(operation, outcome)
+        while True:
+            try:
+                return self._ledger.finish(operation, outcome)
+            except StoreError as error:
+                _log.error("what came of operation %s cannot be stored: %s", operation, error)
+            await asyncio.sleep(RETRY_S)
 
     def _became(self, entry: Entry) -> Outcome:
         """What became of an operation whose controller ended; all has come home since."""
