@@ -98,9 +98,7 @@ class FrontSpans:
         if after == "ORPHANED":
             span.add_event("orphaned", {"why": str(getattr(event, "why", ""))})
         elif after not in ("SETTLED", "LOST"):
-            span.add_event({"SUSPENDED": "suspended", "FORWARDED": "forwarded", "ENDED": "ended"}[after])
-            if before == "SUSPENDED" and after == "FORWARDED":
-                span.add_event("continued")
+            span.add_event("continued" if before == "SUSPENDED" and after == "FORWARDED" else after.lower())
         else:
             del self._open[instance]
             live = self._front.leases.host.live(instance)
@@ -189,7 +187,7 @@ class _Traced:
         return self._inner.channel(target, credentials, options)
 
     def server(self, options: Options, interceptors: Sequence[aio.ServerInterceptor]) -> aio.Server:
-        return self._inner.server(options, (*interceptors, _Extract()))
+        return self._inner.server(options, (_Extract(), *interceptors))
 
 
 class _Extract(aio.ServerInterceptor):
