@@ -108,8 +108,8 @@ def open_gate(host: MachineHost) -> None:
         host.step("g", event)
 
 
-async def compare(folder: Path, callers: int, seconds: float) -> list[dict[str, float]]:
-    """Rates of each round: of the semaphore, the disk, and each durability."""
+async def compare(folder: Path, callers: int, seconds: float) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Rates of each round, of the semaphore, the disk, and each durability; and how many records one write had."""
     idle: Any = Idle()
     file = os.open(folder / "blocks", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     stores = {d: LeaseStore(folder / f"{d}-{callers}", d) for d in Durability}
@@ -132,20 +132,28 @@ async def compare(folder: Path, callers: int, seconds: float) -> list[dict[str, 
         with closing(store):
             await journals[durability].close()
     os.close(file)
-    # The first warms caches and the disk up.
-    return rounds[1:]
+    batches = {str(d): journal.figures.records / journal.figures.batches for d, journal in journals.items()}
+    # The first round warms caches and the disk up.
+    return rounds[1:], batches
 
 
 def main(seconds: float = 0.5) -> None:
-    print(f"{'callers':>7} {'durability':10} {'leases/s':>9} {'us each':>8} {'/ semaphore':>12} {'/ disk':>7}")
+    print(
+        f"{'callers':>7} {'durability':10} {'leases/s':>9} {'us each':>8}"
+        f" {'/ semaphore':>12} {'/ disk':>7} {'a write':>8}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for callers in CALLERS:
-            rounds = asyncio.run(compare(Path(folder), callers, seconds))
+            rounds, batches = asyncio.run(compare(Path(folder), callers, seconds))
             for name in ("semaphore", Durability.OFF, Durability.PROCESS, Durability.STRICT, "disk"):
                 each = statistics.median(r[name] for r in rounds)
                 to_bare = statistics.median(r[name] / r["semaphore"] for r in rounds)
                 to_disk = statistics.median(r[name] / r["disk"] for r in rounds)
-                print(f"{callers:7} {name:10} {each:9,.0f} {1e6 / each:8,.0f} {to_bare:12.4f} {to_disk:7.2f}")
+                batch = f"{batches[name]:.1f}" if name in batches else ""
+                print(
+                    f"{callers:7} {name:10} {each:9,.0f} {1e6 / each:8,.0f} {to_bare:12.4f} {to_disk:7.2f} {batch:>8}"
+                )
+    print("a write: how many records one write of the store had, over all callers")
     print("disk: two flushes of one block, one after another, for each lease; aim, for one strict caller: 0.60 of it")
 
 

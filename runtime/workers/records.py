@@ -100,6 +100,7 @@ class StoredAnswer:
 LOST = "lost"
 """The closure of a lease whose end nobody knows."""
 _LEASES = "leases"
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _ADMITTED, _FORWARDED, _ENDED, _CLOSED = "admitted", "forwarded", "ended", "closed"
 
 
@@ -161,12 +162,14 @@ def encode(record: LeaseRecord) -> Add:
     match record:
         case Admission():
             facts = [record.session, record.incarnation, record.epoch, record.version, dict(record.labels)]
-            return Add(_LEASES, record.lease, _ADMITTED, join(_json(facts), _pack("I", record.prompt)))
+            return Add(
+                _LEASES, record.lease, _ADMITTED, join(_ENCODER.encode(facts).encode(), _pack("I", record.prompt))
+            )
         case Forwarding():
             return Add(_LEASES, record.lease, _FORWARDED, b"")
         case Terminal():
             facts = [record.ending.value, record.why, record.spans]
-            value = join(_json(facts), _pack("I", record.tokens), _pack("f", record.logprobs))
+            value = join(_ENCODER.encode(facts).encode(), _pack("I", record.tokens), _pack("f", record.logprobs))
             return Add(_LEASES, record.lease, _ENDED, value)
         case Closure():
             closure = LOST if record.ending is None else record.ending.value
@@ -196,10 +199,6 @@ def _open(lease: str, parts: Mapping[str, bytes]) -> OpenLease:
         spans[version] += count
     ending = terminal.ending if terminal else None
     return OpenLease(lease, admission.session, admission.incarnation, _FORWARDED in parts, ending, dict(spans))
-
-
-def _json(facts: list[Any]) -> bytes:
-    return json.dumps(facts, separators=(",", ":")).encode()
 
 
 def _pack(code: str, numbers: Sequence[float]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -139,7 +138,7 @@ changes = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(changes, max_size=70), max_size=5))
 def test_stores_in_a_file_and_in_memory_hold_the_same(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[Change]]
@@ -178,16 +177,15 @@ def test_the_durability_says_where_things_lie(tmp_path: Path) -> None:
 
 
 def test_a_long_run_does_not_grow_its_file_without_bound(tmp_path: Path) -> None:
-    """After the first tenth the file has the size that it keeps."""
+    """After the first eighth the file has the size that it keeps."""
     clock, path = Clock(), tmp_path / "s"
     store = SqliteStore(path, Durability.PROCESS, keep=Keep(longest=300, most=1000, least=50), clock=clock)
     sizes: list[int] = []
-    began = time.monotonic()
-    for n in range(10_000):
+    for n in range(4000):
         clock.now += 1
         store.write([Add("s", f"k{n}", "admitted", bytes(700)), Add("s", f"k{n}", "closed", b"", closes=True)])
-        if n % 1000 == 999:
+        if n % 500 == 499:
             sizes.append(sum(file.stat().st_size for file in tmp_path.iterdir()))
             assert len(store.keys("s")) <= 302
     store.close()
-    assert max(sizes) <= 1.25 * sizes[0], (sizes, time.monotonic() - began)
+    assert max(sizes) <= 1.25 * sizes[0]
