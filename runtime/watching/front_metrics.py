@@ -115,7 +115,7 @@ class FrontMetrics:
     def samples(self) -> Iterator[tuple[Metric, Samples]]:
         door, gate, own = self._front.door, self._front.gate.live, (self._front.replica,)
         yield m.ADMISSIONS, [(own, self._admitted)]
-        yield m.REFUSALS, [((*own, reason), n) for reason, n in dict(door.refused).items()]
+        yield m.REFUSALS, [((*own, reason.lower()), n) for reason, n in dict(door.refused).items()]
         yield m.HOLDS, [(own, door.held)]
         yield m.HOLD_LEFT, [(own, door.left)]
         yield m.WAITING, [(own, len(door))]

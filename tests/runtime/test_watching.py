@@ -132,7 +132,7 @@ async def test_an_operation_is_a_span_with_its_phases_in_the_trace_of_its_caller
     assert phases == [full, ["SEALING", "DRAINING", "LENT", "INSTALLING", "ROLLING_BACK"], full, full]
     assert found[0].parent is None
     assert found[3].parent is not None
-    assert (found[3].parent.span_id, found[3].get_span_context().trace_id) == (int(PARENT, 16), int(TRACE, 16))
+    assert (found[3].parent.span_id, found[3].parent.trace_id) == (int(PARENT, 16), int(TRACE, 16))
 
 
 @pytest.mark.timeout(120)
@@ -281,7 +281,9 @@ def by_name(exported: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
 
 
 def children(exported: InMemorySpanExporter, parent: ReadableSpan) -> list[ReadableSpan]:
-    own = parent.get_span_context().span_id
+    context = parent.get_span_context()
+    assert context is not None
+    own = context.span_id
     return [s for s in exported.get_finished_spans() if s.parent is not None and s.parent.span_id == own]
 
 
