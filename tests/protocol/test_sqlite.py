@@ -48,6 +48,19 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b" / "s").exists()
 
 
+def test_sql_is_written_in_one_module_only() -> None:
+    """Everything else would have to be written again for a store on the network."""
+    root = Path(__file__).parents[2]
+    files = [
+        file for room in ("statemachines", "spec", "protocol", "runtime", "sluicegate") for file in find(root / room)
+    ]
+    assert [str(f.relative_to(root)) for f in files if "sqlite3" in f.read_text()] == ["protocol/sqlite.py"]
+
+
+def find(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.py") if "node_modules" not in file.parts)
+
+
 # -- files that cannot be used ---------------------------------------------------------------------
 
 
