@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ REGISTERS = ("register.db", "state/register.db")
 """Where a run's folder has its register."""
 SLICE_S = 5.0
 """How long one try may take before it is said that no answer has come; the next joins what goes on."""
+ACCESS_FILE = "SLUICEGATE_ACCESS"
+"""The environment variable that names the file of `--access` where that is not given."""
 LOOK_S = 1.0
 """How often it is looked at what an operation waits for."""
 _ADDRESS = re.compile(r"(\[[^]]+\]|[^:/\s]+):\d{1,5}")
@@ -50,6 +52,26 @@ class Place:
 
 def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("where", help="the run's folder, its register file, or host:port of its controller")
+    parser.add_argument(
+        "--access", type=Path, metavar="FILE", default=os.environ.get(ACCESS_FILE),
+        help=f"certificate, key, authorities and token as JSON, where the run uses TLS; else {ACCESS_FILE} names it",
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def known_by(file: Path | str | None) -> Iterator[None]:
+    """Call as the access settings in this file say, in plain text without one. Raises PlaceError."""
+    from ..protocol.access import Access, acting_as, check
+    from ..protocol.sources import AccessError
+    from ..runtime.config import ConfigError, read_config
+
+    try:
+        access = Access() if file is None else read_config(Access, Path(file))
+        check(access)
+    except (ConfigError, AccessError) as error:
+        raise PlaceError(str(error)) from error
+    with acting_as(access):
+        yield
 
 
 def place_of(where: str) -> Place:
@@ -89,7 +111,9 @@ def run_operation(args: argparse.Namespace, ask: Callable[[ControllerClient, str
     from ..protocol.store import StoreError
 
     try:
-        return asyncio.run(_operate(place_of(args.where), ask, args.within, args.operation_id or os.urandom(16).hex()))
+        with known_by(args.access):
+            operation = args.operation_id or os.urandom(16).hex()
+            return asyncio.run(_operate(place_of(args.where), ask, args.within, operation))
     except (PlaceError, StoreError) as error:
         say(str(error))
         return 2

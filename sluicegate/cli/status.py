@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._controller import Place, PlaceError, add_where, place_of, say, seconds
+from ._controller import Place, PlaceError, add_where, known_by, place_of, say, seconds
 
 HELP = "how a run stands: gates, leases, epochs, the operation that runs, who waits for what"
 EXAMPLE = "sluicegate status runs/mine --watch"
@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         place = place_of(args.where)
         while True:
-            found = asyncio.run(look(place, args.within))
+            with known_by(args.access):
+                found = asyncio.run(look(place, args.within))
             text = json.dumps(found) if args.format == "json" else as_text(found)
             clear = args.watch and args.format == "text" and sys.stdout.isatty()
             print(_CLEAR + text if clear else text, flush=True)
