@@ -19,7 +19,7 @@ async def test_r01_a_stale_wake_up_does_not_count_and_all_ranks_must_agree(stage
     """Ranks were idle once; their answer is slow, comes in a later operation, and one of them computes again."""
     await stage.update()
     replica = stage.replicas["a"]
-    replica.engine.script["answer"] = after(45.0)
+    replica.engine.script["answer"] = after(36.0)
     with pytest.raises(SyncFailed):
         await stage.update()
     asked = stage.steps_of("Gate", "Drain", taken=True)[-1]
@@ -28,7 +28,7 @@ async def test_r01_a_stale_wake_up_does_not_count_and_all_ranks_must_agree(stage
     replica.engine.begin_pass("1")
     update = stage.begin_update(await stage.publish())
     await stage.until(lambda: replica.gate.state == "DRAINING")
-    await stage.until(lambda: stage.now > asked.at + 46.0, "the answer of the first question is there")
+    await stage.until(lambda: stage.now > asked.at + 36.5, "the answer of the first question is there")
     assert replica.gate.quiet == frozenset(), "what ranks said of an earlier operation says nothing of this one"
     replica.engine.silent.add("1")
     replica.engine.end_pass("1")

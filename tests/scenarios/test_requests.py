@@ -167,7 +167,7 @@ async def test_r49_a_request_that_the_engine_does_not_end_is_answered_too(stage:
 
 @pytest.mark.parametrize("mode", [Mode.WAIT, Mode.ABORT])
 def test_r57_without_partial_rollouts_no_request_spans_versions(mode: Mode, tmp_path: Path) -> None:
-    """Requests of many lengths run across three updates, some so long that their drain does not end in time."""
+    """Requests of many lengths run across three updates, one so long that no drain waits for it to its end."""
 
     @scenario(settings=SyncSettings(mode=mode), pace=0.05)
     async def updates(stage: Stage) -> None:
@@ -182,7 +182,7 @@ def test_r57_without_partial_rollouts_no_request_spans_versions(mode: Mode, tmp_
             operation.exception()
         await stage.ended(*answers)
         assert all(len(set(a.labels)) <= 1 for a in answers), [a.labels for a in answers]
-        assert {a.reason for a in answers} == {"length", "aborted"}
+        assert {a.reason for a in answers} == ({"length"} if mode is Mode.WAIT else {"length", "aborted"})
         assert len({a.labels[0] for a in answers if a.labels}) > 1, "updates went through"
 
     updates(tmp_path)
