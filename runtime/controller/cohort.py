@@ -17,9 +17,11 @@ from typing import Any, Self, TypeVar
 
 from ...protocol.client import CallError
 from ...statemachines.replica import Replica
-from .controller import PROBE_S, Controller, ReplicaActions
+from .controller import Controller
 from .converge import reaches
+from .health import PROBE_S
 from .member import MemberError, Overruled
+from .replicas import ReplicaActions
 from .roster import Life, Roster
 
 T = TypeVar("T")
@@ -96,9 +98,10 @@ class Cohort:
                 return
             for life in self._arrivals():
                 self.spawn(self._attend(life))
-            for life in self.roster.lives("rollout"):
-                if life.ended is not None and controller.is_alive(life.incarnation):
-                    controller.tell(life.incarnation, Replica.Exited(why=f"its process ended: {life.ended}"))
+            for incarnation in filter(controller.is_alive, self._known):
+                life = self.roster.life(incarnation)
+                if life is not None and life.ended is not None:
+                    controller.tell(incarnation, Replica.Exited(why=f"its process ended: {life.ended}"))
             await asyncio.sleep(LOOK_S)
 
     def evacuated(self, incarnation: str) -> bool:

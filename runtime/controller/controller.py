@@ -29,17 +29,14 @@ from ..signals import Signal
 from ..tracelog import TraceLog
 from ..weights import ManifestStore
 from .catching import CatchingUp
+from .health import PATIENCE, probe
 from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
 from .register import Register, RegisterError
 from .replicas import ReplicaActions
 from .sync import INSTANCE, Operation, SyncActions, SyncFailed, SyncSettings
 
-PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
-"""How often a replica is asked how it is, and how long it may take to answer."""
-
-PATIENCE = 5
-"""Probes that a replica may miss in a row before it is dead."""
-
+KEPT = 100
+"""How many operations are remembered."""
 
 GRACE_S = 1.0
 """How long outputs of the machines may go on once the controller is left."""
@@ -63,6 +60,7 @@ class Controller:
         self.incarnation = incarnation or f"controller.{self.term}"
         self.members: dict[str, Member] = {}
         self.operations: list[Operation] = []
+        """The last ones that were begun."""
         self.overruled = asyncio.Event()
         """Set once a higher term is known to rule."""
         self.why_overruled = ""
@@ -234,31 +232,8 @@ class Controller:
         self.replicas.step(incarnation, event, cause=incarnation)
 
     async def probe(self, replica: str, incarnation: str) -> None:
-        """Ask one incarnation how it is, again and again; ends when it is dead, or a higher term rules.
-
-        One that has fallen behind is brought to the published version, beside the probes; one that said that it
-        installs and is silent for longer than its gate may stay closed is overdue.
-        """
-        clock = asyncio.get_running_loop().time
-        heard = clock()
-        while self.replicas.live(incarnation).state != "DEAD" and not self.overruled.is_set():
-            await asyncio.sleep(PROBE_S)
-            member = self.members.get(replica)
-            if member is None or member.incarnation != incarnation:
-                continue
-            try:
-                gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
-            except CallError:
-                if clock() - heard > self.settings.window_ms / 1000:
-                    self.tell(incarnation, Replica.Overdue())
-                self.tell(incarnation, Replica.Missed())
-                continue
-            heard = clock()
-            self.tell(incarnation, Replica.Answered(installing=gate.state == "INSTALLING"))
-            if gate.state == "POISONED":
-                self.tell(incarnation, Replica.Poisoned(why="its gate is poisoned"))
-            else:
-                self.begin_catching_up()
+        """Ask one incarnation how it is until it is dead, or a higher term rules; see `probe`."""
+        await probe(self, replica, incarnation)
 
     # -- operations ------------------------------------------------------------------------------
 
@@ -360,6 +335,7 @@ class Controller:
                 operation.extend()
                 self._actions.operation = operation
                 self.operations.append(operation)
+                del self.operations[:-KEPT]
                 begin = Sync.Begin(
                     epoch=operation.epoch, version=operation.version, members=frozenset(operation.members),
                     mode=operation.mode, lend=is_pause or operation.lends,

@@ -31,6 +31,7 @@ from .client import OVERRULED
 from .cohort import Cohort
 from .controller import Controller, SyncFailed
 from .ledger import Entry, Ledger, Outcome
+from .member import Overruled, as_member_error
 from .status import status
 
 _log = logging.getLogger(__name__)
@@ -86,7 +87,9 @@ class Desk(rpc.ControllerServicer):
             try:
                 await member.poison(request.why)
             except CallError as error:
-                return Outcome("failed", "unanswered", str(error))
+                if isinstance(failure := as_member_error(error), Overruled):
+                    self._controller.overrule(str(failure))
+                return Outcome("failed", "unanswered", str(failure))
             self._controller.tell(member.incarnation, Replica.Poisoned(why=request.why))
             return Outcome("poisoned", text=f"{member.incarnation} is poisoned, and will be replaced")
 
@@ -101,6 +104,8 @@ class Desk(rpc.ControllerServicer):
         return await self._answer(context, request.operation_id, ["evacuated", request.incarnation], do)
 
     async def Status(self, request: pb.StatusRequest, context: Context) -> pb.StatusAnswer:
+        if self._controller.overruled.is_set():
+            await self._overruled(context)
         return await status(self._controller, self._cohort)
 
     # -- one operation ---------------------------------------------------------------------------
@@ -112,32 +117,36 @@ class Desk(rpc.ControllerServicer):
             text = f"operation_id needs 1 to {ID_LIMIT} characters: take a new one for a new request"
             await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
         said = json.dumps(request)
-        known = self._ledger.entry(operation)
-        if known is not None and known.request != said:
-            text = f"operation {operation} was another request: take a new id for a new request"
-            await _refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, text)
+        known = await self._known(context, operation, said)
         if known is None or known.outcome is None:
             await self._home(context)
+            # Nothing comes between this look and the task: there is one for each id.
+            known = await self._known(context, operation, said)
+        if known is not None and known.outcome is not None:
+            return self._message(operation, self._as_of_now(known), known.term, True)
         task = self._going_on.get(operation)
         if task is None:
-            # Nothing comes between this look and the task: there is one for each id.
-            known = self._ledger.entry(operation)
-            if known is not None and known.outcome is not None:
-                return self._message(operation, self._as_of_now(known), known.term, True)
             try:
                 taken = known or self._ledger.begin(operation, said, self._controller.term)
             except StoreError as error:
                 await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done")
-            if taken.term == self._controller.term:
-                task = self._going_on[operation] = self._cohort.spawn(self._carry_out(operation, do))
-                task.add_done_callback(lambda _: self._going_on.pop(operation, None))
-            else:
+            if taken.term != self._controller.term:
                 outcome = self._ledger.finish(operation, self._became(taken))
                 return self._message(operation, outcome, taken.term, True)
+            task = self._going_on[operation] = self._cohort.spawn(self._carry_out(operation, do))
+            task.add_done_callback(lambda _: self._going_on.pop(operation, None))
         outcome = await asyncio.shield(task)
         if outcome is None:
             await self._overruled(context)
         return self._message(operation, outcome, self._controller.term, known is not None)
+
+    async def _known(self, context: Context, operation: str, request: str) -> Entry | None:
+        """What is known of an id; refuses one that was another request."""
+        known = self._ledger.entry(operation)
+        if known is not None and known.request != request:
+            text = f"operation {operation} was another request: take a new id for a new request"
+            await _refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, text)
+        return known
 
     async def _carry_out(self, operation: str, do: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
         """What came of it, once that is durable; None if a higher term rules."""

@@ -297,7 +297,8 @@ class SyncActions:
         """Write the register, again while it cannot be written and time is left. Raises RegisterError."""
         while True:
             try:
-                return self._register.publish(version, self.host.live(INSTANCE).term)
+                # In a thread: a disk that is slow holds no probe and no control call up.
+                return await asyncio.to_thread(self._register.publish, version, self.host.live(INSTANCE).term)
             except RegisterError:
                 if now() > self.operation.until:
                     raise
