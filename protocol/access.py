@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import grpc
 
 from .roles import Role
-from .sources import AccessError, Kept, Secret, read
+from .sources import AccessError, Secret, read
 from .tls import judge
 from .tokens import read_token, read_tokens
 
@@ -92,6 +92,8 @@ def check(access: Access) -> None:
     """Read every source of these settings once. Raises AccessError for what cannot be used."""
     if access.authorities:
         channel_credentials(access)
+    if access.token:
+        read_token(access.token)
     server_credentials(access)
     if access.tokens:
         read_tokens(access.tokens)
@@ -104,7 +106,7 @@ def server_credentials(access: Access) -> grpc.ServerCredentials | None:
     certificate, key = _own(access)
     authorities = read(access.authorities, "authorities") if access.authorities else None
     judge(certificate, key, authorities, as_client=False, named=_named(access))
-    # gRPC could ask for newer ones at each handshake, but then a server that stops meanwhile may hang for ever.
+    # gRPC could ask for newer ones at each handshake, but from threads that hold locks: see bearer.py.
     return grpc.ssl_server_credentials(
         [(key.reveal(), certificate.reveal())],
         None if authorities is None else authorities.reveal(),
@@ -121,25 +123,11 @@ def channel_credentials(access: Access) -> grpc.ChannelCredentials | None:
     authorities = read(access.authorities, "authorities")
     certificate, key = _own(access) if access.certificate else (None, None)
     judge(certificate, key, authorities, as_client=True, named=_named(access))
-    made = grpc.ssl_channel_credentials(
+    return grpc.ssl_channel_credentials(
         authorities.reveal(),
         None if key is None else key.reveal(),
         None if certificate is None else certificate.reveal(),
     )
-    if not access.token:
-        return made
-    kept = Kept((access.token,), lambda: read_token(access.token))
-    return grpc.composite_channel_credentials(made, grpc.metadata_call_credentials(_Bearer(kept)))
-
-
-class _Bearer(grpc.AuthMetadataPlugin):
-    """Sends the token with each call."""
-
-    def __init__(self, kept: Kept[Secret]) -> None:
-        self._kept = kept
-
-    def __call__(self, context: grpc.AuthMetadataContext, callback: grpc.AuthMetadataPluginCallback) -> None:
-        callback((("authorization", f"Bearer {self._kept.now().reveal().decode()}"),), None)
 
 
 def _own(access: Access) -> tuple[Secret, Secret]:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from grpc import StatusCode, aio
 
 from .access import ACCESS, Access, channel_credentials
+from .bearer import with_token
 from .network import NETWORK
 from .refusals import INCARNATION, Detail, detail
 from .wire import KINDS, Wire
@@ -142,7 +143,8 @@ def dial(address: str, access: Access | None = None) -> aio.Channel:
     """A channel to `host:port`, by the process's own settings if no others are given. Raises AccessError."""
     access = access or ACCESS.get()
     options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", access.message_bytes))
-    return NETWORK.get().channel(address, channel_credentials(access), options)
+    channel = NETWORK.get().channel(address, channel_credentials(access), options)
+    return with_token(channel, access.token) if access.token else channel
 
 
 def told(error: aio.AioRpcError) -> str:
