@@ -38,8 +38,7 @@ class RolloutConfig:
     `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
     them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
     `per_client`: the most requests that one certificate, token, or else connection has waiting and running;
-    `streams`: the most calls at once on one connection; `message_bytes` and `longest_prompt` (tokens): the
-    largest request.
+    `longest_prompt`: the most tokens of a prompt.
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
     still be asked for; `stop_ms`: how long a graceful end may take. `watching`: what it shows of itself.
@@ -67,8 +66,6 @@ class RolloutConfig:
     hold_limit: int = 1024
     hold_ms: int = 60_000
     per_client: int = 4096
-    streams: int = 8192
-    message_bytes: int = 4 * 1024 * 1024
     longest_prompt: int = 1024 * 1024
     lease_ms: int = 600_000
     reconcile_ms: int = 30_000
@@ -85,9 +82,8 @@ class RolloutConfig:
         require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, per_client=self.per_client,
-            streams=self.streams, message_bytes=self.message_bytes, longest_prompt=self.longest_prompt,
-            lease_ms=self.lease_ms, reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
-            keep_leases=self.keep_leases, keep_s=self.keep_s,
+            longest_prompt=self.longest_prompt, lease_ms=self.lease_ms, reconcile_ms=self.reconcile_ms,
+            remember_ms=self.remember_ms, stop_ms=self.stop_ms, keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
 
 

@@ -57,11 +57,7 @@ async def replica(config: RolloutConfig, engine: OpenedEngine) -> AsyncIterator[
         )  # fmt: skip
         await stack.enter_async_context(front)
         requests = RolloutServicer(front, longest_prompt=config.longest_prompt)
-        limits = (
-            ("grpc.max_receive_message_length", config.message_bytes),
-            ("grpc.max_concurrent_streams", config.streams),
-        )
-        data = await stack.enter_async_context(front.serving(requests, options=limits))
+        data = await stack.enter_async_context(front.serving(requests))
         yield {
             "kind": "rollout",
             "replica": config.replica,

@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ import torch
 from grpc import aio
 
 from sluicegate.protocol.client import dial
-from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.protocol.generated import front_pb2, front_pb2_grpc, rollout_pb2, rollout_pb2_grpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient
 from sluicegate.protocol.generated.lease_service import LeaseClient
 from sluicegate.protocol.refusals import Detail, detail
@@ -305,3 +305,25 @@ def slow_down(engine: TorchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         return forward(*args)
 
     monkeypatch.setattr(engine._model, "forward", slowly)
+
+
+async def command(gate: Driven, event: str, **given: Any) -> Any:
+    """A command of the operation that was begun last."""
+    method = getattr(gate.gate, event)
+    return await method(term=gate.term, epoch=gate.epoch, operation_id=gate.operation(event), **given)
+
+
+async def standing(gate: Driven, leases: int = 0) -> Any:
+    stub: Any = front_pb2_grpc.FrontStub(gate.control)
+    return await stub.Show(front_pb2.ShowRequest(leases=leases), timeout=10)
+
+
+async def shows(gate: Driven, holds: Callable[[Any], Any], within: float = 30.0) -> None:
+    """Return when the front stands so; looked at often, since nothing tells."""
+    async with asyncio.timeout(within):
+        while not holds(await standing(gate)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def last(stream: Any) -> Answer:
+    return [a async for a in stream][-1]
