@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -47,6 +48,9 @@ def serving(metrics: Metrics, *, port: int = 0, access: Access | None = None) ->
         except OSError as error:
             text = f"metrics cannot be served on {access.address}:{port} ({error.strerror}): take another port, or 0"
             raise ServerError(text) from error
+        if isinstance(server.socket, ssl.SSLSocket):
+            # In the thread of its connection: who connects and says nothing is in nobody's way.
+            server.socket.do_handshake_on_connect = False
         try:
             host = f"[{access.address}]" if ":" in access.address else access.address
             yield f"{host}:{server.server_port}"

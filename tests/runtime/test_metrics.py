@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
+import ssl
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import Authority, Pair
 from gate_kit import TokenServer, commanded, judge, made_for
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -220,3 +224,25 @@ def test_every_command_of_the_gate_is_one_whose_refusals_are_counted() -> None:
     assert {"Seal", "Install", "Poison", "Claim"} < _COMMANDS
     assert "Admit" not in _COMMANDS
     assert {event.name for event in Gate.ir.events} >= _COMMANDS
+
+
+async def test_beyond_loopback_metrics_are_told_to_who_has_a_certificate_and_nobody_else(tmp_path: Path) -> None:
+    authority, stranger = Authority(tmp_path), Authority(tmp_path, "stranger")
+    own, client, other = authority.issue("worker"), authority.issue("looker"), stranger.issue("impostor")
+    access = Access(address="0.0.0.0", certificate=own.certificate, key=own.key, authorities=authority.path)
+    with serving(Metrics(), access=access) as target:
+        where = f"https://127.0.0.1:{target.rpartition(':')[2]}/metrics"
+
+        def read(pair: Pair | None) -> int:
+            context = ssl.create_default_context(cafile=authority.path)
+            if pair is not None:
+                context.load_cert_chain(pair.certificate, pair.key)
+            with urllib.request.urlopen(where, timeout=20, context=context) as answer:
+                return answer.status
+
+        with socket.create_connection(("127.0.0.1", int(target.rpartition(":")[2])), timeout=20):
+            # Who connects and says nothing is in nobody's way.
+            assert await asyncio.to_thread(read, client) == 200
+            for nobody in (None, other):
+                with pytest.raises((ssl.SSLError, ConnectionError, urllib.error.URLError)):
+                    await asyncio.to_thread(read, nobody)

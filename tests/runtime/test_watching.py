@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from controller_in_process import Ruled, ruled
 from gate_kit import TokenServer, commanded, made_for
 from grpc import aio
+from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -271,6 +273,13 @@ def test_a_process_logs_in_the_form_that_is_set_and_makes_no_spans_unless_config
     assert {"run": "r", "process": "rollout", "incarnation": "a.1", "message": "a word"}.items() <= found.items()
     with pytest.raises(ValueError, match="give a port"):
         Watching(metrics_port=70_000)
+
+
+def test_without_the_package_no_spans_are_made_and_with_a_provider_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "get_tracer_provider", TracerProvider)
+    assert is_configured()
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    assert not is_configured()
 
 
 # -- what is looked at -----------------------------------------------------------------------------
