@@ -50,7 +50,7 @@ def serving(metrics: Metrics, *, port: int = 0, access: Access | None = None) ->
             raise ServerError(text) from error
         if isinstance(server.socket, ssl.SSLSocket):
             # In the thread of its connection: who connects and says nothing is in nobody's way.
-            server.socket.do_handshake_on_connect = False
+            server.socket.do_handshake_on_connect = False  # pyright: ignore[reportAttributeAccessIssue]
         try:
             host = f"[{access.address}]" if ":" in access.address else access.address
             yield f"{host}:{server.server_port}"
