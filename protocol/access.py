@@ -46,7 +46,7 @@ class Access:
     tokens: str = ""
     token: str = ""
     message_bytes: int = 4 * 1024 * 1024
-    streams: int = 1024
+    streams: int = 8192
     calls_per_client: int = 16384
     i_accept_plaintext_beyond_loopback: bool = False
 

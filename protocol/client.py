@@ -23,7 +23,7 @@ from grpc import StatusCode, aio
 from .access import ACCESS, Access, channel_credentials
 from .bearer import with_token
 from .network import NETWORK
-from .refusals import INCARNATION, Detail, detail
+from .refusals import FORBIDDEN, INCARNATION, UNAUTHENTICATED, Detail, detail
 from .wire import KINDS, Wire
 
 V = TypeVar("V", covariant=True)
@@ -117,6 +117,11 @@ class Rejected(CallError):
         super().__init__(text, operation_id)
         self.code, self.reason = code, reason
 
+    @property
+    def is_turned_away(self) -> bool:
+        """Whether the server only does not know this caller, or gives it no such role: it is there, and well."""
+        return self.reason in (UNAUTHENTICATED.lower(), FORBIDDEN.lower())
+
 
 class Refused(CallError):
     """The instance refused the event. With `retry` the same event may be taken later, by a new call."""
@@ -142,8 +147,12 @@ class Stale(Refused):
 def dial(address: str, access: Access | None = None) -> aio.Channel:
     """A channel to `host:port`, by the process's own settings if no others are given. Raises AccessError."""
     access = access or ACCESS.get()
-    options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", access.message_bytes))
-    channel = NETWORK.get().channel(address, channel_credentials(access), options)
+    credentials = channel_credentials(access)
+    options = {**dict(CHANNEL_OPTIONS), "grpc.max_receive_message_length": access.message_bytes}
+    if credentials is not None:
+        # It also bounds how long a connection may take to be made, and TLS has more to do for one.
+        options["grpc.min_reconnect_backoff_ms"] = 3000
+    channel = NETWORK.get().channel(address, credentials, tuple(options.items()))
     return with_token(channel, access.token) if access.token else channel
 
 

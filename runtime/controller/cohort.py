@@ -11,11 +11,12 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ...protocol.client import CallError
+from ...protocol.client import CallError, Rejected
 from ...statemachines.replica import Replica
 from .controller import Controller
 from .converge import reaches
@@ -25,6 +26,7 @@ from .replicas import ReplicaActions
 from .roster import Life, Roster
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 LOOK_S = 0.2
 """How often the roster is looked at."""
 
@@ -137,11 +139,15 @@ class Cohort:
         return member is not None and member.incarnation == life.incarnation
 
     async def _claim(self, life: Life) -> Any:
-        """The gate's snapshot, or None where it does not answer: that is a missed probe."""
+        """The gate's snapshot, or None where it does not answer: that is a missed probe, but for one that is there
+        and does not let this controller in."""
         controller = self.controller
         try:
             gate = await controller.claim(life.name, life.incarnation, life.control, life.data)
-        except (MemberError, CallError):
+        except (MemberError, CallError) as error:
+            if isinstance(found := error.__cause__, Rejected) and found.is_turned_away:
+                _log.error("%s does not let this controller claim it: %s", life.incarnation, found)
+                return None
             controller.tell(life.incarnation, Replica.Missed())
             return None
         if self.roster.is_retired(life.incarnation):

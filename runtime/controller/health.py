@@ -3,21 +3,23 @@
 Rules of this file:
 
 - What a missed probe means is in the table: while a replica said that it installs, none counts.
-- A probe that this process was too slow for says nothing of the replica.
+- A probe that this process was too slow for, or is not let in with, says nothing of the replica.
 - Probes go on beside whatever else is done with the replica.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
-from ...protocol.client import CallError
+from ...protocol.client import CallError, Rejected
 from ...statemachines.replica import Replica
 
 if TYPE_CHECKING:
     from .controller import Controller
 
+_log = logging.getLogger(__name__)
 PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
 """How often a replica is asked how it is, and how long it may take to answer."""
 
@@ -41,7 +43,10 @@ async def probe(controller: Controller, replica: str, incarnation: str) -> None:
         asked = clock()
         try:
             gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
-        except CallError:
+        except CallError as error:
+            if isinstance(error, Rejected) and error.is_turned_away:
+                _log.error("%s does not let this controller look at it: %s", incarnation, error)
+                continue
             if clock() - asked > 2 * PROBE_WITHIN_S:
                 continue
             if clock() - heard > controller.settings.window_ms / 1000:

@@ -34,7 +34,7 @@ from sluicegate.protocol.roles import Role, methods_of, needs_of
 from sluicegate.protocol.server import Server, ServerError
 from sluicegate.protocol.servicer import Servicer
 
-FEW = Retry(tries=2)
+FEW = Retry(tries=6)
 
 
 def content(path: str | Path) -> str:
@@ -215,7 +215,7 @@ async def guarded(parties: Parties, handlers: Any) -> AsyncIterator[Guarded]:
 async def failure_of(guarded: Guarded, access: Access) -> Exception:
     """What a claim of the gate came to."""
     async with dial(guarded.server.target, access) as channel:
-        client = GateClient(channel, "g", incarnation="life-1", deadline=5.0, retry=FEW)
+        client = GateClient(channel, "g", incarnation="life-1", deadline=15.0, retry=FEW)
         with pytest.raises((Rejected, Unreachable)) as found:
             await client.claim(term=1, operation_id="o")
     return found.value
@@ -271,7 +271,7 @@ async def test_an_expired_server_is_told_apart_by_its_clients(parties: Parties) 
     try:
         async with dial(f"127.0.0.1:{port}", parties.caller("controller")) as channel:
             with pytest.raises(Unreachable, match="certificate has expired"):
-                await GateClient(channel, "g", deadline=5.0, retry=FEW).get()
+                await GateClient(channel, "g", deadline=15.0, retry=FEW).get()
     finally:
         await bare.stop(0)
 
@@ -284,7 +284,7 @@ async def test_a_certificate_of_another_host_is_not_the_servers(parties: Parties
         dial(server.target, parties.caller("controller")) as channel,
     ):
         with pytest.raises(Unreachable, match="Hostname Verification Check failed"):
-            await GateClient(channel, "g", deadline=5.0, retry=FEW).get()
+            await GateClient(channel, "g", deadline=15.0, retry=FEW).get()
 
 
 async def test_health_is_for_anybody_and_reflection_for_whoever_has_a_role(guarded: Guarded, parties: Parties) -> None:
@@ -313,7 +313,7 @@ async def test_health_is_for_anybody_and_reflection_for_whoever_has_a_role(guard
 
 async def test_a_message_that_is_too_large_is_refused_whole(guarded: Guarded, parties: Parties) -> None:
     async with dial(guarded.server.target, parties.caller("controller")) as channel:
-        client = GateClient(channel, "g", incarnation="life-1", deadline=5.0, retry=FEW)
+        client = GateClient(channel, "g", incarnation="life-1", deadline=15.0, retry=FEW)
         with pytest.raises(Unreachable, match=r"RESOURCE_EXHAUSTED: SERVER: Received message larger than max"):
             await client.poison(term=1, why="x" * 5000)
     assert guarded.is_untouched()
