@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from certificates import CONTROL_TOKEN, DATA_TOKEN, Parties
@@ -29,8 +29,11 @@ from sluicegate.runtime.controller.client import ControllerClient
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.member import Member
 from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.demo.config import AgentsConfig, DemoConfig, TaskConfig
+from sluicegate.runtime.demo.loop import run as play
 from sluicegate.runtime.launcher import Launcher, Worker
 from sluicegate.runtime.supervisor import Charge, Supervisor
+from sluicegate.runtime.training.config import TrainingConfig
 from sluicegate.statemachines.sorts import Mode
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -171,7 +174,7 @@ async def those_who_may_not(made: Secured) -> list[str]:
     number, texts = (await made.gate()).number, []
     for said, access in cases:
         async with dial(control, access) as channel:
-            client = GateClient(channel, "r0", incarnation="r0.1", deadline=10.0, retry=Retry(tries=2))
+            client = GateClient(channel, "r0", incarnation="r0.1", deadline=20.0, retry=Retry(tries=6))
             with pytest.raises((Rejected, Unreachable)) as found:
                 await client.poison(term=99, why="should never happen")
         assert said in str(found.value)
@@ -320,3 +323,29 @@ async def test_a_whole_cohort_publishes_and_pauses_over_mutual_tls(tmp_path: Pat
     written = shown_below(tmp_path)
     for secret in bodies(parties):
         assert [name for name, found in written.items() if secret in found] == []
+
+
+@pytest.mark.timeout(600)
+def test_a_run_with_its_trainer_and_sessions_goes_over_mutual_tls_and_loses_nothing(tmp_path: Path) -> None:
+    """Everything is in one setting: all processes have one certificate, which has both roles."""
+    parties = Parties(tmp_path / "secrets")
+    access = parties.server(**pair(parties.pairs["both"]), tokens="")
+    config = DemoConfig(
+        updates=2, replicas=1, evaluate=False, task=TaskConfig(held_out_prompts=4),
+        agents=AgentsConfig(in_flight=2, slow_share=0.0), training=TrainingConfig(groups=2, group_size=2),
+        access=access,
+    )  # fmt: skip
+    report = asyncio.run(play(config, tmp_path / "run", cast(Any, Unseen())))
+    told = report.as_json()
+    assert (told["versions"], told["lost"], told["trace_valid"], told["incidents"]) == ([0, 1, 2], 0, True, [])
+    assert told["config"]["access"]["key"] == parties.pairs["both"].key
+    written = shown_below(tmp_path)
+    for secret in bodies(parties):
+        assert [name for name, found in written.items() if secret in found] == []
+
+
+class Unseen:
+    """A screen that nobody looks at."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: None
