@@ -22,15 +22,18 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from rollout_kit import Weights, driven
 
 from sluicegate import EmbeddedGate, LeaseEnded, Refusal
 from sluicegate.protocol.generated import controller_pb2, controller_pb2_grpc
 from sluicegate.runtime.controller.client import OperationFailed
+from sluicegate.runtime.simulation.engine import ScriptedEngine
 from sluicegate.runtime.watching import logs
 from sluicegate.runtime.watching.context import watched_by
 from sluicegate.runtime.watching.metrics import Metrics
 from sluicegate.runtime.watching.settings import Watching, watching
 from sluicegate.runtime.watching.spans import is_configured, spans
+from sluicegate.runtime.workers.rollout import replica
 from sluicegate.statemachines.sorts import Mode
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -206,6 +209,24 @@ async def test_a_lease_is_a_span_from_admission_to_settlement(tmp_path: Path, ex
         (failed,) = [s for s in by_name(exported, "sluicegate.lease") if of(s, "lease") == "fails"]
         assert (of(failed, "outcome"), failed.status.status_code) == ("failed", StatusCode.ERROR)
         assert len(by_name(exported, "sluicegate.lease")) == 3, "who was refused has no lease"
+
+
+@pytest.mark.timeout(120)
+async def test_a_request_over_grpc_is_in_the_trace_that_its_metadata_names(
+    tmp_path: Path, exported: InMemorySpanExporter
+) -> None:
+    weights = Weights("traced", tmp_path)
+    engine: Any = ScriptedEngine(pace=0.001)
+    async with replica(weights.config("r0", incarnation="r0.1"), engine) as facts, driven(facts, weights) as made:
+        await made.update(1)
+        for metadata in ((("traceparent", f"00-{TRACE}-{PARENT}-01"),), ()):
+            call = made.data.Generate(made.request(max_tokens=3, hold=20.0), timeout=60, metadata=metadata)
+            assert [chunk async for chunk in call]
+    named, alone = by_name(exported, "sluicegate.lease")
+    assert named.parent is not None
+    assert (named.parent.span_id, named.parent.trace_id) == (int(PARENT, 16), int(TRACE, 16))
+    assert alone.parent is None, "a call is in no other call's trace"
+    assert (of(named, "tokens"), of(named, "outcome"), of(named, "version")) == (3, "completed", 1)
 
 
 @pytest.mark.timeout(120)
