@@ -163,7 +163,7 @@ def test_the_status_that_is_shown_is_what_status_prints() -> None:
     replica = {
         "replica": "r0", "incarnation": "r0.1", "state": "SERVING", "gate": "DRAINING", "unanswered": "", "epoch": 12,
         "term": 2, "version": 7, "target": None, "active": 0, "suspended": 0, "orphaned": 0,
-        "waits_for": "its controller", "why_behind": "",
+        "waits_for": "its controller", "why_behind": "", "at_door": 2, "why_poisoned": "", "storage": "",
     }  # fmt: skip
     waits = "3 requests to end; 1 requests of unknown outcome to be found out; ranks 0 to come to rest"
     other = {**replica, "replica": "r1", "incarnation": "r1.3", "active": 3, "orphaned": 1, "waits_for": waits}

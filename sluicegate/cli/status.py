@@ -15,7 +15,9 @@ from ._controller import Place, PlaceError, add_where, known_by, place_of, say, 
 HELP = "how a run stands: gates, leases, epochs, the operation that runs, who waits for what"
 EXAMPLE = "sluicegate status runs/mine --watch"
 _CLEAR = "\x1b[H\x1b[2J"
-_COLUMNS = ("life", "replica", "gate", "term", "epoch", "version", "active", "suspended", "orphaned", "waits for")
+_COLUMNS = (
+    "life", "replica", "gate", "term", "epoch", "version", "active", "suspended", "orphaned", "at door", "waits for",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,16 +58,22 @@ async def look(place: Place, within: float) -> dict[str, Any]:
     """How a run stands, as JSON. Raises PlaceError, StoreError."""
     from ..protocol.client import CallError
 
-    if place.register is not None and not is_ruled(place):
-        return await _without(place, within, "no controller has ruled this run yet")
-    async with place.client(within) as client:
-        try:
-            answer = await client.status()
-        except CallError as error:
-            if place.register is None:
+    if place.register is None:
+        async with place.client(within) as client:
+            try:
+                return _of_answer(await client.status())
+            except CallError as error:
                 raise PlaceError(f"{error}: give the run's folder, and its gates are asked instead") from error
-            return await _without(place, within, str(error))
-    return _of_answer(answer)
+    if not is_ruled(place):
+        found = await _without(place, within, "no controller has ruled this run yet")
+    else:
+        async with place.client(within) as client:
+            try:
+                found = _of_answer(await client.status())
+            except CallError as error:
+                found = await _without(place, within, str(error))
+    await _ask_doors(place, found["replicas"], within)
+    return found
 
 
 def is_ruled(place: Place) -> bool:
@@ -97,6 +105,7 @@ def _replica(said: Any) -> dict[str, Any]:
         "unanswered": said.unanswered, "epoch": said.epoch, "term": said.term, "version": _opt(said, "version"),
         "target": _opt(said, "target"), "active": said.active, "suspended": said.suspended,
         "orphaned": said.orphaned, "waits_for": said.waits_for, "why_behind": said.why_behind,
+        "at_door": None, "why_poisoned": "", "storage": "",
     }  # fmt: skip
 
 
@@ -144,6 +153,33 @@ async def _ask_gate(life: Any, within: float) -> dict[str, Any]:
     return _replica(said)
 
 
+async def _ask_doors(place: Place, replicas: Sequence[dict[str, Any]], within: float) -> None:
+    """Add what the gates do not show: who waits at the door, why a gate is poisoned, what keeps records out."""
+    from grpc import aio
+
+    from ..protocol.client import dial
+    from ..protocol.generated import front_pb2, front_pb2_grpc
+    from ..runtime.controller.roster import Roster
+
+    assert place.register is not None
+    with Roster(place.register) as roster:
+        controls = {life.incarnation: life.control for life in roster.living("rollout")}
+
+    async def ask(replica: dict[str, Any]) -> None:
+        channel = dial(controls[replica["incarnation"]])
+        try:
+            stub: Any = front_pb2_grpc.FrontStub(channel)
+            said = await stub.Show(front_pb2.ShowRequest(), timeout=within)
+            replica.update(at_door=said.waiting, why_poisoned=said.why, storage=said.storage)
+        except aio.AioRpcError:
+            # A gate that answers and no door: it is not a front of ours.
+            pass
+        finally:
+            await channel.close()
+
+    await asyncio.gather(*(ask(r) for r in replicas if not r["unanswered"] and controls.get(r["incarnation"])))
+
+
 # -- as text -------------------------------------------------------------------------------------------
 
 
@@ -184,11 +220,15 @@ def _row(replica: Mapping[str, Any]) -> list[str]:
     at = "-" if version is None else str(version)
     moves = target is not None and target != version
     numbers = [str(replica[name]) for name in ("active", "suspended", "orphaned")]
+    at_door = "-" if replica["at_door"] is None else str(replica["at_door"])
     if replica["unanswered"]:
-        return [replica["incarnation"], replica["state"] or "-", "?", *"------", f"no answer: {replica['unanswered']}"]
+        return [replica["incarnation"], replica["state"] or "-", "?", *"-------", f"no answer: {replica['unanswered']}"]
+    waits_for = replica["waits_for"] or "-"
+    if replica["why_poisoned"]:
+        waits_for += f": {replica['why_poisoned']}"
     return [
         replica["incarnation"], replica["state"] or "-", replica["gate"], str(replica["term"]), str(replica["epoch"]),
-        f"{at} -> {target}" if moves else at, *numbers, replica["waits_for"] or "-",
+        f"{at} -> {target}" if moves else at, *numbers, at_door, waits_for,
     ]  # fmt: skip
 
 
@@ -202,5 +242,6 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _foot(found: Mapping[str, Any]) -> list[str]:
     lines = [f"{r['incarnation']} is behind: {r['why_behind']}" for r in found["replicas"] if r["why_behind"]]
+    lines += [f"{r['incarnation']} admits nothing: {r['storage']}" for r in found["replicas"] if r["storage"]]
     lines += [f"{name} is held, no new life is started: {why}" for name, why in sorted(found["held"].items())]
     return ["", *lines] if lines else []

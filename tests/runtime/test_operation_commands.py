@@ -80,7 +80,7 @@ async def test_a_run_is_looked_at_paused_and_poisoned_also_while_nobody_rules(tm
             found = await status(run)
             assert found["operation"]["awaited"] == ["r0"]
             row = next(r for r in found["replicas"] if r["replica"] == "r0")
-            assert (row["gate"], row["active"]) == ("DRAINING", 1)
+            assert (row["gate"], row["active"], row["at_door"]) == ("DRAINING", 1, 0)
             await abort()
             assert pausing.stdout is not None
             async with asyncio.timeout(WITHIN_S):
@@ -168,7 +168,8 @@ def test_text_names_what_is_waited_for_and_what_is_behind() -> None:
     replica = {
         "replica": "r0", "incarnation": "r0.2", "state": "SYNCING", "gate": "DRAINING", "unanswered": "", "epoch": 7,
         "term": 3, "version": 4, "target": 5, "active": 2, "suspended": 0, "orphaned": 1,
-        "waits_for": "2 requests to end", "why_behind": "it was left behind",
+        "waits_for": "2 requests to end", "why_behind": "it was left behind", "at_door": 4, "why_poisoned": "",
+        "storage": "the disk is full",
     }  # fmt: skip
     found = {
         "controller": {"answers": True, "term": 3, "incarnation": "controller.3", "why": ""}, "taking_over": False,
@@ -183,8 +184,10 @@ def test_text_names_what_is_waited_for_and_what_is_behind() -> None:
         "  waits for r0",
         "  without r1: it ended",
     ]
-    assert lines[6].split()[:11] == ["r0.2", "SYNCING", "DRAINING", "3", "7", "4", "->", "5", "2", "0", "1"]
+    assert lines[6].split()[:12] == ["r0.2", "SYNCING", "DRAINING", "3", "7", "4", "->", "5", "2", "0", "1", "4"]
     assert lines[6].endswith("2 requests to end")
     assert lines[7].endswith("no answer: silence")
-    assert "r0.2 is behind: it was left behind" in lines
+    assert {"r0.2 is behind: it was left behind", "r0.2 admits nothing: the disk is full"} <= set(lines)
+    poisoned = {**replica, "gate": "POISONED", "waits_for": "its replacement", "why_poisoned": "a rank failed"}
+    assert as_text({**found, "replicas": [poisoned]}).splitlines()[6].endswith("its replacement: a rank failed")
     assert not is_well(found)
