@@ -11,6 +11,7 @@ import pytest
 import torch
 from grpc import StatusCode, aio
 
+from sluicegate.protocol.access import Access
 from sluicegate.protocol.client import dial
 from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient
@@ -33,7 +34,7 @@ async def test_r23_control_does_not_queue_behind_generation(tmp_path: Path) -> N
     ManifestStore(tmp_path / "manifests").put(manifest)
     config = RolloutConfig(
         replica="a", run="r23", model=tmp_path, state=tmp_path / "state", manifests=tmp_path / "manifests",
-        incarnation="a.1", shm_root=tmp_path, streams=STREAMS,
+        incarnation="a.1", shm_root=tmp_path, access=Access(streams=STREAMS),
     )  # fmt: skip
     engine = ScriptedEngine(pace=0)
     async with asyncio.timeout(100), replica(config, cast(Any, engine)) as facts:
