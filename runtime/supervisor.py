@@ -6,6 +6,7 @@ Rules of this file:
 - Who rules comes and goes; what is kept goes on. An order is read from the roster, whoever wrote it.
 - What dies too often is held, with an alarm, until somebody releases it: nothing is started meanwhile.
 - What retires, or ends because another of its kind rules, is not replaced.
+- A roster that cannot be written is tried again until it can: what runs goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from ..protocol.store import StoreError
 from .controller.roster import Life, Roster
 from .launcher import OVERRULED, Launcher, LaunchError, Worker
 from .signals import Signal
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 LOOK_S = 0.2
 """How often the roster is looked at for orders and releases."""
@@ -105,7 +108,9 @@ class Supervisor:
         finally:
             await self.launcher.stop_all()
             for incarnation, worker in self.workers.items():
-                self.roster.end(incarnation, _said(worker.process.returncode))
+                # Where it cannot be told any more, the next supervisor finds that it is gone.
+                with contextlib.suppress(StoreError):
+                    self.roster.end(incarnation, _said(worker.process.returncode))
 
     def keep(self, charge: Charge) -> None:
         """Keep `charge` alive from now on."""
@@ -121,14 +126,23 @@ class Supervisor:
     async def _keep(self, charge: Charge) -> None:
         while True:
             await self._released(charge.name)
-            incarnation = self.roster.begin(charge.name, charge.role)
+            incarnation = await self._stored(lambda: self.roster.begin(charge.name, charge.role))
             how, status = await self._live(charge, incarnation)
-            self.roster.end(incarnation, how)
+            await self._stored(lambda life=incarnation, how=how: self.roster.end(life, how))
             self.changed.notify()
             if self.roster.is_retired(incarnation) or (charge.role == "controller" and status == OVERRULED):
                 return
             _log.error("%s: %s", incarnation, how)
-            self._count(charge.name, how)
+            await self._count(charge.name, how)
+
+    async def _stored(self, write: Callable[[], T]) -> T:
+        """What a write of the roster gives, once it works."""
+        while True:
+            try:
+                return write()
+            except StoreError as error:
+                _log.error("the roster cannot be written: %s", error)
+            await asyncio.sleep(LOOK_S)
 
     async def _released(self, name: str) -> None:
         # Whoever releases it is another process.
@@ -140,7 +154,9 @@ class Supervisor:
 
         def started(worker: Worker) -> None:
             self.workers[incarnation] = worker
-            self.roster.enlist(incarnation, "", "", worker.pid)
+            # It is told again once the process is ready.
+            with contextlib.suppress(StoreError):
+                self.roster.enlist(incarnation, "", "", worker.pid)
 
         try:
             worker = await self.launcher.start(
@@ -148,8 +164,8 @@ class Supervisor:
             )
         except LaunchError as error:
             return f"it did not start: {error}", None
-        ready = worker.ready
-        self.roster.enlist(incarnation, ready["control"], ready.get("data", ""), worker.pid)
+        control, data = worker.ready["control"], worker.ready.get("data", "")
+        await self._stored(lambda: self.roster.enlist(incarnation, control, data, worker.pid))
         self.changed.notify()
         status = await worker.wait()
         return _said(status), status
@@ -170,7 +186,7 @@ class Supervisor:
                     worker.kill()
             await asyncio.sleep(LOOK_S)
 
-    def _count(self, name: str, how: str) -> None:
+    async def _count(self, name: str, how: str) -> None:
         """A life died unasked: hold its name if too many have."""
         self._deaths.setdefault(name, Deaths()).at.append(time.monotonic())
         budget = self.budget
@@ -181,7 +197,7 @@ class Supervisor:
         whose = f"{own} lives of {name}" if own > budget.lives else f"{every} lives of all processes"
         why = f"{whose} ended within {budget.window:g} s, the last one so: {how.splitlines()[0]}; release it to go on"
         self._deaths[name].at.clear()
-        self.roster.hold(name, why)
+        await self._stored(lambda: self.roster.hold(name, why))
         _log.error("%s is held: %s", name, why)
         if self._alarm is not None:
             self._alarm(name, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -114,6 +115,28 @@ async def test_a_controller_that_is_overruled_says_so_and_is_not_replaced(tmp_pa
         assert "the controller of term 1 is overruled: term 2 rules" in supervisor.workers["c.1"].said_last()
         await asyncio.sleep(1)
         assert len(supervisor.roster.lives()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_roster_that_cannot_be_written_ends_nothing_and_is_written_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with supervised(tmp_path) as supervisor:
+        supervisor.keep(controller(tmp_path))
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        other = sqlite3.connect(tmp_path / "r.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        supervisor.workers["c.1"].kill()
+        await supervisor.workers["c.1"].wait()
+        async with asyncio.timeout(60):
+            while "cannot be written" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.1)
+        assert [life.incarnation for life in supervisor.roster.living()] == ["c.1"]
+        other.execute("ROLLBACK")
+        other.close()
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        assert [life.incarnation for life in supervisor.roster.living()] == ["c.2"]
 
 
 async def test_what_an_earlier_supervisor_left_is_gone_before_anything_is_started(tmp_path: Path) -> None:
