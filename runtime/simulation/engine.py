@@ -79,15 +79,6 @@ def after(seconds: float) -> Script:
     return lambda: asyncio.sleep(seconds)
 
 
-def fails(error: Exception) -> Script:
-    """A script for what fails."""
-
-    async def fail() -> None:
-        raise error
-
-    return fail
-
-
 class ScriptedEngine:
     """One replica's engine, of some ranks. While it is entered it makes a token every `pace` seconds for each
     request that runs, by itself; none for `pace` 0: then `step` does.
@@ -150,11 +141,6 @@ class ScriptedEngine:
         for held in [h for h in self.held.values() if h.place is Place.RUNNING]:
             self._make(held)
 
-    def move(self, lease: str, place: Place) -> None:
-        """Move a request."""
-        self.held[lease].place = place
-        self._changed.notify()
-
     def begin_pass(self, *ranks: str) -> None:
         """These ranks' devices compute, whatever the requests do."""
         self.passes.update(ranks)
@@ -177,10 +163,6 @@ class ScriptedEngine:
         """A token comes of a request that has ended."""
         held = self._ended[lease]
         held.sink.tokens([Token((self._resident or 0) * PLACES + held.made, -1.0, self._resident or 0)])
-
-    def fail(self, lease: str, why: str) -> None:
-        """The engine fails a request."""
-        self._end(self.held[lease], Finish(FinishReason.FAILED, why))
 
     # -- what a gate asks ----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from grpc import StatusCode, aio
 
-from sluicegate.protocol.access import Access
+from sluicegate.protocol.access import ACCESS, Access
 from sluicegate.protocol.client import dial
 from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient
@@ -34,9 +34,11 @@ async def test_r23_control_does_not_queue_behind_generation(tmp_path: Path) -> N
     ManifestStore(tmp_path / "manifests").put(manifest)
     config = RolloutConfig(
         replica="a", run="r23", model=tmp_path, state=tmp_path / "state", manifests=tmp_path / "manifests",
-        incarnation="a.1", shm_root=tmp_path, access=Access(streams=STREAMS),
+        incarnation="a.1", shm_root=tmp_path,
     )  # fmt: skip
     engine = ScriptedEngine(pace=0)
+    # Of this test's task alone.
+    ACCESS.set(Access(streams=STREAMS))
     async with asyncio.timeout(100), replica(config, cast(Any, engine)) as facts:
         control, data = dial(facts["control"]), dial(facts["data"])
         gate = GateClient(control, "a", incarnation="a.1", deadline=60.0)
