@@ -16,6 +16,7 @@ PARTS = {
     "wire": "a generated gRPC call against a bare one",
     "checkers": "states per second of both model checkers",
     "engine": "tokens per second of the torch engine",
+    "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
 }
 
 

@@ -25,8 +25,10 @@ from sluicegate.protocol.generated import gate_pb2 as pb
 from sluicegate.protocol.generated import gate_pb2_grpc as rpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateServicer, snapshot_message
 from sluicegate.protocol.host import MachineHost
+from sluicegate.protocol.roles import Role
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import MemoryStore, SqliteStore, Store
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import MemoryStore, Store
 from sluicegate.statemachines.gate import Gate, Mode
 
 ROUNDS = 11
@@ -37,6 +39,7 @@ class Bare(rpc.GateServicer):
     """Answers every call with one constant."""
 
     SERVICE = "sluicegate.v1.Gate"
+    ROLES = Role.CONTROL
 
     def __init__(self) -> None:
         snapshot = snapshot_message(Gate.initial(ranks=frozenset({"0"})))

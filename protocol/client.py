@@ -18,10 +18,12 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-import grpc
 from grpc import StatusCode, aio
 
-from .refusals import INCARNATION, Detail, detail
+from .access import ACCESS, Access, channel_credentials
+from .bearer import with_token
+from .network import NETWORK
+from .refusals import FORBIDDEN, INCARNATION, UNAUTHENTICATED, Detail, detail
 from .wire import KINDS, Wire
 
 V = TypeVar("V", covariant=True)
@@ -115,6 +117,11 @@ class Rejected(CallError):
         super().__init__(text, operation_id)
         self.code, self.reason = code, reason
 
+    @property
+    def is_turned_away(self) -> bool:
+        """Whether the server only does not know this caller, or gives it no such role: it is there, and well."""
+        return self.reason in (UNAUTHENTICATED.lower(), FORBIDDEN.lower())
+
 
 class Refused(CallError):
     """The instance refused the event. With `retry` the same event may be taken later, by a new call."""
@@ -137,11 +144,24 @@ class Stale(Refused):
     """A fence refused: the caller's incarnation, term or epoch is not the instance's."""
 
 
-def dial(address: str, credentials: grpc.ChannelCredentials | None = None) -> aio.Channel:
-    """A channel to `host:port`; in plain text without credentials."""
-    if credentials is None:
-        return aio.insecure_channel(address, options=CHANNEL_OPTIONS)
-    return aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
+def dial(address: str, access: Access | None = None) -> aio.Channel:
+    """A channel to `host:port`, by the process's own settings if no others are given. Raises AccessError."""
+    access = access or ACCESS.get()
+    credentials = channel_credentials(access)
+    options = {**dict(CHANNEL_OPTIONS), "grpc.max_receive_message_length": access.message_bytes}
+    if credentials is not None:
+        # It also bounds how long a connection may take to be made, and TLS has more to do for one.
+        options["grpc.min_reconnect_backoff_ms"] = 3000
+    channel = NETWORK.get().channel(address, credentials, tuple(options.items()))
+    return with_token(channel, access.token) if access.token else channel
+
+
+def told(error: aio.AioRpcError) -> str:
+    """What a failed call says, for people; also where a server only hangs up on who it does not know."""
+    said = f"{error.code().name}: {error.details()}"
+    if error.code() is StatusCode.UNAVAILABLE and "failed to connect" in said and said.endswith("Socket closed"):
+        return f"{said}; the server ended the connection at once: it may want TLS, or another certificate than is given"
+    return said
 
 
 class Client(Generic[V]):
@@ -238,7 +258,7 @@ class Client(Generic[V]):
         where = f"{self.WIRE.name} {self._instance}, {event}: "
         if found is None or code in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED):
             if code in NO_ANSWER:
-                return Unreachable(f"{where}no answer ({code.name}: {said})", operation)
+                return Unreachable(f"{where}no answer ({told(error)})", operation)
             return Rejected(f"{where}{code.name}: {said}", operation, code, "")
         if found.reply is None or code is not StatusCode.FAILED_PRECONDITION:
             return Rejected(f"{where}{said}", operation, code, found.reason.lower())

@@ -23,7 +23,8 @@ from typing import Any, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
-from .store import Answer, MemoryStore, Record, Saved, Store
+from .steps import Answer, Record, Saved, Steps
+from .store import MemoryStore, Store
 from .watch import Watcher
 from .wire import Wire, outcome_of
 
@@ -91,8 +92,8 @@ class MachineHost:
         grace: float = 5.0,
     ) -> None:
         self.wire, self.incarnation = wire, incarnation
-        self.store: Store = store if store is not None else MemoryStore()
-        self.journal: Journal[Record] = Journal(self.store)
+        self.steps = Steps(store if store is not None else MemoryStore())
+        self.journal: Journal[Record] = Journal(self.steps)
         self._observer, self._lives, self._on_failure, self._grace = observer, lives, on_failure, grace
         self._slots: dict[str, Slot] = {}
         self._open: dict[tuple[str, str], tuple[Answer, Ticket]] = {}
@@ -140,7 +141,7 @@ class MachineHost:
 
     def restore(self, instance: str) -> bool:
         """Go on from the last stored snapshot, with its number; whether there was one."""
-        saved = self.store.saved(self.wire.name, instance)
+        saved = self.steps.saved(self.wire.name, instance)
         if saved is None:
             return False
         snapshot = self.wire.value(self.wire.snapshot.FromString(saved.snapshot))
@@ -169,6 +170,12 @@ class MachineHost:
         """The number and an immutable copy of the instance. Raises UnknownInstance."""
         slot = self._slot(instance)
         return slot.number, slot.live.snapshot()
+
+    def observe(self, also: Observer, lives: Lives | None = None) -> None:
+        """Let another observer see every step, and `lives` every beginning and end, after those that are there."""
+        self._observer = also if self._observer is None else _one_after_another(self._observer, also)
+        if lives is not None:
+            self._lives = lives if self._lives is None else _one_after_another(self._lives, lives)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -212,7 +219,7 @@ class MachineHost:
         """
         answer, ticket = self._open.get((instance, operation_id), (None, None))
         if answer is None:
-            answer = self.store.answer(self.wire.name, instance, operation_id)
+            answer = self.steps.answer(self.wire.name, instance, operation_id)
             if answer is None:
                 return None
         if answer.payload != payload:
@@ -375,3 +382,11 @@ class MachineHost:
                     self._on_failure(slot.instance, output, error)
         finally:
             slot.runner = None
+
+
+def _one_after_another(first: Callable[..., None], then: Callable[..., None]) -> Callable[..., None]:
+    def both(*told: Any) -> None:
+        first(*told)
+        then(*told)
+
+    return both

@@ -21,6 +21,7 @@ DETAILS = "grpc-status-details-bin"
 
 INCARNATION, PAYLOAD, UNKNOWN = "INCARNATION", "PAYLOAD", "UNKNOWN_INSTANCE"
 MALFORMED, STORAGE, LATE = "MALFORMED", "STORAGE", "LATE"
+UNAUTHENTICATED, FORBIDDEN, CALLS = "UNAUTHENTICATED", "FORBIDDEN", "CALLS"
 """Reasons that are the wire's own; the others are names of refusals in the machine's table."""
 
 

@@ -2,21 +2,27 @@
 
 Rules of this file:
 
-- Without credentials a server listens on loopback only, unless it is told otherwise in words.
+- A server that cannot tell who calls listens on loopback only, unless it is told otherwise in words.
+- Every method has a guard before it, and a service of which nobody says who may call it is not served.
 - Health says SERVING once the server listens, and NOT_SERVING before it stops taking calls.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-import grpc
 from grpc import aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+
+from .access import ACCESS, Access, server_credentials
+from .guard import Callers, Guard
+from .network import NETWORK
+from .roles import needs_of, open_needs
+from .sources import AccessError
 
 OPTIONS = (
     ("grpc.so_reuseport", 0),
@@ -39,42 +45,63 @@ class Service(Protocol):
 
 
 class Server:
-    """Serves `services` on `address` (a host name or IP) and `port` (0: one from the system).
+    """Serves `services` on `address` (a host name or IP, that of `access` if not given) and `port` (0: one
+    from the system).
 
     Use as `async with Server([...]) as server`; it listens inside, at `server.target`. Leaving gives
-    running calls `grace` seconds. `i_accept_plaintext_beyond_loopback` lets it listen elsewhere
-    without credentials.
+    running calls `grace` seconds. `access` says who may call, and how much; if not given, the process's
+    own does. `options` are gRPC's, and go before the limits of `access`.
 
     Raises:
-        ServerError: from the constructor, for an address that needs credentials; on entering, when
-            the port cannot be had.
+        ServerError: from the constructor, for an address where callers must be known, a service without
+            roles, and sources that cannot be used; on entering, when the port cannot be had.
     """
 
     def __init__(
         self,
         services: Sequence[Service],
         *,
-        address: str = "127.0.0.1",
+        access: Access | None = None,
+        address: str | None = None,
         port: int = 0,
-        credentials: grpc.ServerCredentials | None = None,
-        i_accept_plaintext_beyond_loopback: bool = False,
         grace: float = 2.0,
         options: Sequence[tuple[str, int]] = (),
     ) -> None:
-        if credentials is None and not (is_loopback(address) or i_accept_plaintext_beyond_loopback):
+        access = access or ACCESS.get()
+        self._address, self.port = access.address if address is None else address, port
+        if access.certificate and not access.knows_callers:
+            raise ServerError("a certificate says who serves, not who calls: give roles, or tokens, with it")
+        if not (access.knows_callers or is_loopback(self._address) or access.i_accept_plaintext_beyond_loopback):
             raise ServerError(
-                f"{address} is reachable from other machines and there are no credentials: give some, "
-                "listen on 127.0.0.1, or set i_accept_plaintext_beyond_loopback=True"
+                f"{self._address} is reachable from other machines and nobody who calls would be known: give a "
+                "certificate with roles or tokens, listen on 127.0.0.1, or set i_accept_plaintext_beyond_loopback"
             )
-        self._services, self._address, self.port = tuple(services), address, port
-        self._credentials, self._grace = credentials, grace
-        self._server = aio.server(options=(*OPTIONS, *options))
+        try:
+            needs = dict(pair for service in services for pair in needs_of(service).items())
+            self._credentials = server_credentials(access)
+            callers = Callers(access)
+        except AccessError as error:
+            raise ServerError(str(error)) from error
+        self._guard = Guard(needs | open_needs(), callers, access.calls_per_client)
+        self._services, self._grace = tuple(services), grace
+        limits = {
+            "grpc.max_receive_message_length": access.message_bytes,
+            "grpc.max_concurrent_streams": access.streams,
+            **dict(OPTIONS),
+            **dict(options),
+        }
+        self._server = NETWORK.get().server(tuple(limits.items()), (self._guard,))
         self._health = health.aio.HealthServicer()  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def target(self) -> str:
         """`host:port`, as a client dials it."""
         return f"[{self._address}]:{self.port}" if ":" in self._address else f"{self._address}:{self.port}"
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How many calls are being served, by the caller's name."""
+        return self._guard.calls
 
     async def set_serving(self, serving: bool, service: str = "") -> None:
         """Tell the health service; an empty name is the server as a whole."""

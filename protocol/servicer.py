@@ -21,6 +21,8 @@ from grpc import StatusCode, aio
 from .host import MachineHost, PayloadMismatch, UnknownInstance
 from .journal import Ticket
 from .refusals import INCARNATION, LATE, MALFORMED, PAYLOAD, STORAGE, UNKNOWN, refuse
+from .roles import Role, Roles
+from .store import StoreError
 from .wire import REFUSE, WireError
 
 Context = aio.ServicerContext[Any, Any]
@@ -34,9 +36,16 @@ class Servicer:
     """Serves the instances of `host`."""
 
     SERVICE: str
+    ROLES: Roles = Role.CONTROL
+    """What a caller needs for every method of a machine, also to look."""
 
     def __init__(self, host: MachineHost) -> None:
         self._host = host
+
+    @property
+    def host(self) -> MachineHost:
+        """What is served."""
+        return self._host
 
     def add_to(self, server: aio.Server) -> None:
         """Register with a server that has not started yet."""
@@ -63,6 +72,9 @@ class Servicer:
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, error, name, host.present(instance)[0])
         except UnknownInstance as error:
             await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, error, name)
+        except StoreError as error:
+            # Whether it is a repeat cannot be told.
+            await self._refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done", name)
         reply, ticket = done
         if ticket is not None:
             await self._stored(ticket, name, context)

@@ -1,269 +1,185 @@
-"""Where a process keeps what must outlive it: answers by operation id, snapshots, counters.
+"""Where everything that must outlive a process lies: entries in spaces, and numbers.
 
 Rules of this file:
 
-- A record is one operation's step and answer; a list of records is written in one transaction, and
-  what `write` returned for is on the disk.
-- Answers are kept for at least `retention` seconds; the last snapshot of an instance until it is
-  forgotten; counters for ever.
-- Look-ups are short and answered where they are asked; only `write` waits for the disk, and is called
-  from one thread at a time, not the caller's loop.
-- Counters move in one transaction, so that two processes never hold one number.
+- An entry is a part of a key in a space. `write` stores all of its changes or none, and when it
+  returns they are as safe as the store's durability says.
+- A write that depends on what is there is named as such, and decided where the data lie: `Add`,
+  `advance`, `raise_to`. Nobody reads, decides and then writes.
+- Look-ups wait for no flush and no network: a store whose data lie elsewhere reads them when it is
+  opened, and keeps them. Only `write`, `advance` and `raise_to` wait.
+- A key that was closed is forgotten when it is old, or when too many are kept; an open one never.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from enum import StrEnum
+from typing import NamedTuple, Protocol
 
-WEEK = 7 * 24 * 3600.0
+HOUR, WEEK = 3600.0, 7 * 24 * 3600.0
 
 
 class StoreError(Exception):
     """The store cannot be used; says which file, what was found and how to mend it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A stored answer: a digest of the request that it answered, and the reply's bytes."""
+class Durability(StrEnum):
+    """What may be lost of that which was answered."""
 
-    payload: bytes
-    reply: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """The last stored snapshot of an instance."""
-
-    incarnation: str
-    number: int
-    snapshot: bytes
+    STRICT = "strict"
+    """Nothing: it is on the disk before anybody is answered."""
+    PROCESS = "process"
+    """The last moments, when the host loses power or its kernel dies; nothing when only the process does."""
+    OFF = "off"
+    """Everything, with the process: it is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One step of an instance: its operation's answer, if it was one, and the snapshot, if it changed."""
+class Keep:
+    """How long closed keys are kept: at most `longest` seconds, and the newest `most`, but each for `least` seconds.
 
-    machine: str
-    instance: str
-    operation: str
-    answer: Answer | None
-    saved: Saved | None
+    `least` is longer than anybody may still ask for one: for answers, than an operation can last.
+    """
+
+    longest: float = WEEK
+    most: int = 100_000
+    least: float = HOUR
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.longest or self.most < 0:
+            raise ValueError(f"{self}: least is at most longest, and none is below 0")
+
+
+class Put(NamedTuple):
+    """Set an entry, whatever was there."""
+
+    space: str
+    key: str
+    part: str
+    value: bytes
+
+
+class Add(NamedTuple):
+    """Set an entry that is not there; one that is there stays. With `closes` the key is closed from then on."""
+
+    space: str
+    key: str
+    part: str
+    value: bytes
+    closes: bool = False
+
+
+Change = Put | Add
 
 
 class Store(Protocol):
-    """What the wire needs of a store."""
+    """What everything durable needs. All but reads raise StoreError when nothing can be stored."""
 
+    durability: Durability
     immediate: bool
     """Whether `write` costs so little that it may run in the event loop."""
 
-    def answer(self, machine: str, instance: str, operation: str) -> Answer | None:
-        """The answer that was given to this operation, if it is still kept."""
+    def get(self, space: str, key: str) -> dict[str, bytes]:
+        """The parts of a key, by name; none for a key that is not there."""
         ...
 
-    def saved(self, machine: str, instance: str) -> Saved | None: ...
+    def has(self, space: str, key: str) -> bool: ...
 
-    def instances(self, machine: str) -> list[str]: ...
-
-    def write(self, records: Sequence[Record]) -> None:
-        """Store all of them or none. Raises StoreError; the same records may then be tried again."""
+    def keys(self, space: str, without: str | None = None) -> list[str]:
+        """The keys of a space in their order, or only those that have no such part."""
         ...
 
-    def forget(self, machine: str, instance: str) -> None:
-        """Drop an instance's snapshot; answers that it gave are kept for their time."""
+    def values(self, space: str, part: str) -> list[tuple[str, bytes]]:
+        """One part of every key that has it, in the order of the keys."""
         ...
 
-    def counter(self, name: str) -> int:
-        """The counter's value, 0 at first."""
+    def write(self, changes: Sequence[Change]) -> None:
+        """Make all of the changes, in their order, or none; the same ones may then be tried again.
+
+        Called from one thread at a time.
+        """
+        ...
+
+    def number(self, name: str) -> int:
+        """The number's value, 0 at first."""
         ...
 
     def advance(self, name: str) -> int:
         """Add 1 and return the new value, which no one else ever gets."""
         ...
 
-    def raise_to(self, name: str, value: int) -> bool:
-        """Set a counter that is lower to `value`; whether it was lower."""
+    def raise_to(self, name: str, value: int, *, ruled_by: tuple[str, int] | None = None) -> bool:
+        """Set a number that is lower to `value`; whether it was lower.
+
+        `ruled_by`: only while that other number is not above the given value.
+        """
         ...
 
     def close(self) -> None: ...
 
 
 class MemoryStore:
-    """A store that ends with its process: for instances whose next life begins anew.
+    """A store that ends with its process: for what its next life begins anew."""
 
-    `retention` is in seconds.
-    """
-
+    durability = Durability.OFF
     immediate = True
 
-    def __init__(self, retention: float = 3600.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._retention, self._clock = retention, clock
-        self._answers: dict[tuple[str, str, str], tuple[float, Answer]] = {}
-        self._saved: dict[tuple[str, str], Saved] = {}
-        self._counters: dict[str, int] = {}
+    def __init__(self, keep: Keep | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._keep, self._clock = keep or Keep(), clock
+        self._spaces: dict[str, dict[str, dict[str, bytes]]] = {}
+        self._closed: dict[tuple[str, str], float] = {}
+        """When each was closed, oldest first."""
+        self._numbers: dict[str, int] = {}
 
-    def answer(self, machine: str, instance: str, operation: str) -> Answer | None:
-        found = self._answers.get((machine, instance, operation))
-        return found[1] if found else None
+    def get(self, space: str, key: str) -> dict[str, bytes]:
+        return dict(self._spaces.get(space, {}).get(key, {}))
 
-    def saved(self, machine: str, instance: str) -> Saved | None:
-        return self._saved.get((machine, instance))
+    def has(self, space: str, key: str) -> bool:
+        return key in self._spaces.get(space, {})
 
-    def instances(self, machine: str) -> list[str]:
-        return sorted(i for m, i in self._saved if m == machine)
+    def keys(self, space: str, without: str | None = None) -> list[str]:
+        return sorted(key for key, parts in self._spaces.get(space, {}).items() if without not in parts)
 
-    def write(self, records: Sequence[Record]) -> None:
+    def values(self, space: str, part: str) -> list[tuple[str, bytes]]:
+        return sorted((key, parts[part]) for key, parts in self._spaces.get(space, {}).items() if part in parts)
+
+    def write(self, changes: Sequence[Change]) -> None:
         now = self._clock()
-        for r in records:
-            if r.saved is not None:
-                self._saved[r.machine, r.instance] = r.saved
-            if r.answer is not None:
-                self._answers[r.machine, r.instance, r.operation] = (now, r.answer)
-        # Answers lie in the order of their time: a few old ones go with each write.
-        for key in [k for k, _ in zip(self._answers, range(2 * len(records)), strict=False)]:
-            if self._answers[key][0] + self._retention >= now:
-                break
-            del self._answers[key]
+        for change in changes:
+            parts = self._spaces.setdefault(change.space, {}).setdefault(change.key, {})
+            if isinstance(change, Put):
+                parts[change.part] = change.value
+            elif change.part not in parts:
+                parts[change.part] = change.value
+                if change.closes:
+                    self._closed.setdefault((change.space, change.key), now)
+        self._prune(now, 2 * len(changes))
 
-    def forget(self, machine: str, instance: str) -> None:
-        self._saved.pop((machine, instance), None)
-
-    def counter(self, name: str) -> int:
-        return self._counters.get(name, 0)
+    def number(self, name: str) -> int:
+        return self._numbers.get(name, 0)
 
     def advance(self, name: str) -> int:
-        self._counters[name] = value = self.counter(name) + 1
+        self._numbers[name] = value = self.number(name) + 1
         return value
 
-    def raise_to(self, name: str, value: int) -> bool:
-        lower = self.counter(name) < value
+    def raise_to(self, name: str, value: int, *, ruled_by: tuple[str, int] | None = None) -> bool:
+        lower = self.number(name) < value and (ruled_by is None or self.number(ruled_by[0]) <= ruled_by[1])
         if lower:
-            self._counters[name] = value
+            self._numbers[name] = value
         return lower
 
     def close(self) -> None:
         pass
 
-
-_SCHEMA = """
-CREATE TABLE answers (machine TEXT, instance TEXT, operation TEXT, at REAL, payload BLOB, reply BLOB,
-                      PRIMARY KEY (machine, instance, operation)) STRICT, WITHOUT ROWID;
-CREATE INDEX answers_at ON answers (at);
-CREATE TABLE instances (machine TEXT, instance TEXT, incarnation TEXT, number INTEGER, snapshot BLOB,
-                        PRIMARY KEY (machine, instance)) STRICT, WITHOUT ROWID;
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
-"""
-_VERSION = 1
-
-
-class SqliteStore:
-    """A store in one SQLite file: write-ahead log, synchronous FULL, strict tables.
-
-    `retention` is in seconds. Raises StoreError if the file is not such a store.
-    """
-
-    immediate = False
-
-    def __init__(self, path: Path, retention: float = WEEK, clock: Callable[[], float] = time.time) -> None:
-        self._path, self._retention, self._clock = path, retention, clock
-        self._swept = 0.0
-        try:
-            self._writer = self._connect()
-            with self._writer:
-                self._writer.execute("BEGIN IMMEDIATE")
-                version = self._writer.execute("PRAGMA user_version").fetchone()[0]
-                if version == 0:
-                    for statement in _SCHEMA.split(";"):
-                        self._writer.execute(statement)
-            if version not in (0, _VERSION):
-                raise StoreError(
-                    f"{path}: a store of version {version}; this program reads {_VERSION}: use its own file"
-                )
-            # Reads go through a connection of their own, so that they never wait for a write.
-            self._reader = self._connect()
-        except sqlite3.Error as error:
-            raise StoreError(f"{path}: not a usable store ({error}): give a path that can be written") from error
-
-    def answer(self, machine: str, instance: str, operation: str) -> Answer | None:
-        row = self._reader.execute(
-            "SELECT payload, reply FROM answers WHERE machine = ? AND instance = ? AND operation = ?",
-            (machine, instance, operation),
-        ).fetchone()
-        return Answer(*row) if row else None
-
-    def saved(self, machine: str, instance: str) -> Saved | None:
-        row = self._reader.execute(
-            "SELECT incarnation, number, snapshot FROM instances WHERE machine = ? AND instance = ?",
-            (machine, instance),
-        ).fetchone()
-        return Saved(*row) if row else None
-
-    def instances(self, machine: str) -> list[str]:
-        rows = self._reader.execute("SELECT instance FROM instances WHERE machine = ? ORDER BY instance", (machine,))
-        return [row[0] for row in rows]
-
-    def write(self, records: Sequence[Record]) -> None:
-        now = self._clock()
-        answers = [
-            (r.machine, r.instance, r.operation, now, r.answer.payload, r.answer.reply)
-            for r in records
-            if r.answer is not None
-        ]
-        # Within one transaction only the last snapshot of an instance can be seen.
-        last = {(r.machine, r.instance): r.saved for r in records if r.saved is not None}
-        rows = [(*key, saved.incarnation, saved.number, saved.snapshot) for key, saved in last.items()]
-        try:
-            with self._writer:
-                self._writer.execute("BEGIN IMMEDIATE")
-                if now - self._swept > self._retention / 16:
-                    self._writer.execute("DELETE FROM answers WHERE at < ?", (now - self._retention,))
-                    self._swept = now
-                self._writer.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", answers)
-                self._writer.executemany("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?)", rows)
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
-
-    def forget(self, machine: str, instance: str) -> None:
-        self._change("DELETE FROM instances WHERE machine = ? AND instance = ?", (machine, instance))
-
-    def counter(self, name: str) -> int:
-        row = self._reader.execute("SELECT value FROM counters WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else 0
-
-    def advance(self, name: str) -> int:
-        grow = "INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
-        return self._change(grow, (name,))[0][0]
-
-    def raise_to(self, name: str, value: int) -> bool:
-        grow = (
-            "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-            " WHERE value < excluded.value RETURNING value"
-        )
-        return bool(self._change(grow, (name, value)))
-
-    def close(self) -> None:
-        self._reader.close()
-        self._writer.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=5.0, isolation_level=None, check_same_thread=False)
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise StoreError(f"{self._path}: no write-ahead log on this file system ({mode}): use a local disk")
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
-
-    def _change(self, statement: str, values: tuple[str | int, ...]) -> list[tuple[int, ...]]:
-        # A connection of its own: the writer's may be in the middle of a transaction in its thread.
-        connection = self._connect()
-        try:
-            return connection.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
-        finally:
-            connection.close()
+    def _prune(self, now: float, at_most: int) -> None:
+        for _ in range(at_most):
+            oldest = next(iter(self._closed), None)
+            if oldest is None:
+                return
+            age = now - self._closed[oldest]
+            if not (age > self._keep.longest or (len(self._closed) > self._keep.most and age > self._keep.least)):
+                return
+            del self._closed[oldest], self._spaces[oldest[0]][oldest[1]]

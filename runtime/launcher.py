@@ -14,11 +14,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+OVERRULED = 3
+"""The exit status of a controller that a higher term overruled."""
 
 
 class LaunchError(Exception):
@@ -97,11 +100,13 @@ class Launcher:
         return f"{name}.{life}"
 
     async def start(
-        self, role: str, name: str, incarnation: str, config: Mapping[str, Any], *, within: float
-    ) -> Worker:
+        self, role: str, name: str, incarnation: str, config: Mapping[str, Any], *, within: float,
+        started: Callable[[Worker], None] | None = None,
+    ) -> Worker:  # fmt: skip
         """Start `sluicegate worker ROLE CONFIG` and wait for its ready line.
 
-        Raises LaunchError if it ends before, or says nothing within that many seconds.
+        `started` is told of the process before it is ready. Raises LaunchError if it ends before that, or says
+        nothing within `within` seconds; its process is then gone.
         """
         path = self._folder / f"{incarnation}.json"
         path.write_text(json.dumps(config, indent=2))
@@ -114,12 +119,15 @@ class Launcher:
             )  # fmt: skip
         worker = Worker(name, incarnation, process, log)
         self.workers.append(worker)
+        if started is not None:
+            started(worker)
         assert process.stdout is not None
         try:
             async with asyncio.timeout(within):
                 line = await process.stdout.readline()
         except TimeoutError:
             worker.kill()
+            await worker.wait()
             text = f"{incarnation} was not ready within {within:g} s; its log ends:\n{worker.said_last()}"
             raise LaunchError(text) from None
         try:
@@ -130,6 +138,10 @@ class Launcher:
                 f"{incarnation} ended with status {status} before it was ready; its log ends:\n{worker.said_last()}"
             ) from None
         return worker
+
+    async def end(self, worker: Worker) -> None:
+        """Ask one to end, and end it by force after its grace."""
+        await worker.stop(self._grace)
 
     async def stop_all(self) -> None:
         """End every worker, all at the same time."""

@@ -2,15 +2,16 @@
 
 Rules of this file:
 
-- Every operation, a sync or a catch-up, runs alone: the lock is the queue of operations.
+- Every operation runs alone. Replicas catch up beside each other, and never beside an operation: one that
+  begins waits a while for them, and goes on without those whose gates are still in the middle.
 - Which replicas take part is read from the Replica machine; what they do, from the Sync machine.
-- A replica that left a cohort, or is new, catches up by `converge` before it serves.
+- A replica that left a cohort, is new, or was found by a takeover catches up by `converge` before it serves.
+- Once a higher term is known to rule, nothing is done any more.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
@@ -20,74 +21,68 @@ from ...protocol.generated.replica_service import REPLICA
 from ...protocol.generated.sync_service import SYNC
 from ...protocol.host import MachineHost
 from ...protocol.wire import Wire
+from ...statemachines.compiler import Outcome
 from ...statemachines.replica import Replica
+from ...statemachines.sorts import Mode
 from ...statemachines.sync import Sync
 from ..signals import Signal
 from ..tracelog import TraceLog
-from ..weights import ManifestError, ManifestStore
-from .member import Member, MemberError
-from .register import Register
-from .sync import INSTANCE, Operation, SyncActions, SyncSettings, nothing
+from ..weights import ManifestStore
+from .catching import CatchingUp
+from .health import PATIENCE, probe
+from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
+from .register import Register, RegisterError
+from .replicas import ReplicaActions
+from .sync import INSTANCE, Operation, SyncActions, SyncFailed, SyncSettings
 
-PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
-"""How often a replica is asked how it is, and how long it may take to answer."""
+KEPT = 100
+"""How many operations are remembered."""
 
-PATIENCE = 5
-"""Probes that a replica may miss in a row before it is dead."""
-
-
-class SyncFailed(Exception):
-    """An operation did not publish; the text says why."""
-
-
-class ReplicaActions:
-    """What the Replica machine asks of the process around the controller."""
-
-    def __init__(
-        self, stop: Callable[[str], Awaitable[None]], replace: Callable[[str], Awaitable[None]],
-        evacuate: Callable[[str], Awaitable[None]],
-    ) -> None:  # fmt: skip
-        self._stop, self._replace, self._evacuate = stop, replace, evacuate
-
-    async def stop_process(self, instance: str) -> None:
-        await self._stop(instance)
-
-    async def replace(self, instance: str) -> None:
-        await self._replace(instance)
-
-    async def evacuate(self, instance: str) -> None:
-        await self._evacuate(instance)
+GRACE_S = 1.0
+"""How long outputs of the machines may go on once the controller is left."""
 
 
 class Controller:
     """Rules the gates of a run for one term. Use as `async with`.
 
-    `stop`, `replace` and `evacuate` are given an incarnation and act on its process and sessions.
-    `log` is the trace log of this process.
+    `actions` are given an incarnation and act on its process and sessions. `log` is the trace log of this
+    process. `has_bytes` says whether the bytes of a version can be installed from; `uses_device` whether the
+    trainer that an earlier controller lent a device to may still train on it.
     """
 
     def __init__(
         self, register: Register, manifests: ManifestStore, settings: SyncSettings, actions: ReplicaActions,
-        log: TraceLog | None = None,
+        log: TraceLog | None = None, *, incarnation: str = "", has_bytes: Callable[[int], bool] = lambda version: True,
+        uses_device: Callable[[], Awaitable[bool]] = nobody_trains,
     ) -> None:  # fmt: skip
         self.register, self.manifests, self.settings = register, manifests, settings
         self.term = register.new_term()
-        self.incarnation = f"controller.{self.term}"
+        self.incarnation = incarnation or f"controller.{self.term}"
         self.members: dict[str, Member] = {}
         self.operations: list[Operation] = []
+        """The last ones that were begun."""
+        self.overruled = asyncio.Event()
+        """Set once a higher term is known to rule."""
+        self.why_overruled = ""
+        self.paused: Operation | None = None
+        self._hold = asyncio.Event()
         self._alone = asyncio.Lock()
+        self._operating: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
+        self.catching = CatchingUp(self, self._group, uses_device)
         self.changed = Signal()
         """Notified after every step of Sync and Replica."""
-        self._actions = SyncActions(settings, register, manifests, self._member)
-        self._log = log
+        self._replica_actions, self._has_bytes = actions, has_bytes
+        self._actions = SyncActions(settings, register, manifests, self.member, self.is_durable, self.overrule)
+        self.log = log
         self.syncs = self._host(SYNC, self._actions)
         self._actions.host = self.syncs
         self.replicas = self._host(REPLICA, actions)
+        self.replicas.observe(self._observe_replica)
 
     def _host(self, wire: Wire, actions: Any) -> MachineHost:
         """A host whose steps are logged, and then told to those who wait for a change."""
-        logged = self._log.of(wire.name) if self._log else None
+        logged = self.log.of(wire.name) if self.log else None
 
         def observe(*step: Any) -> None:
             if logged is not None:
@@ -95,15 +90,26 @@ class Controller:
             self.changed.notify()
 
         lives = logged.lives if logged is not None else None
-        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives)
+        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives, grace=GRACE_S)
+
+    def _observe_replica(
+        self, incarnation: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
+    ) -> None:
+        if outcome.kind != "go":
+            return
+        if after == "LEAVING" or (after == "DEAD" and not any(isinstance(o, Replica.Replace) for o in outcome.outputs)):
+            self._replica_actions.retire(incarnation)
+        if after == "DEAD":
+            for member in self.members.values():
+                if member.incarnation == incarnation:
+                    member.end(getattr(event, "why", type(event).__name__.lower()))
 
     async def __aenter__(self) -> Self:
         await self.syncs.__aenter__()
         await self.replicas.__aenter__()
         await self._group.__aenter__()
         self.syncs.create(INSTANCE, term=self.term, minimum=self.settings.minimum)
-        restore = Sync.Restore(epoch=self.register.epoch, published=self.register.published)
-        self.syncs.step(INSTANCE, restore, cause=f"{self.term}.0")
+        self._restore(self.register.published)
         return self
 
     async def __aexit__(
@@ -111,6 +117,8 @@ class Controller:
     ) -> None:
         try:
             try:
+                self._hold.set()
+                self.catching.stop()
                 await self._group.__aexit__(kind, error, trace)
             finally:
                 await self.replicas.__aexit__(kind, error, trace)
@@ -118,6 +126,25 @@ class Controller:
             await self.syncs.__aexit__(kind, error, trace)
             for member in self.members.values():
                 await member.close()
+
+    def stop(self) -> None:
+        """End at once: operations and catching up are given up, and gates are left as they are."""
+        self.catching.stop()
+        for task in self._operating:
+            task.cancel()
+
+    def overrule(self, why: str) -> None:
+        """A higher term rules: whatever goes on here ends, and nothing begins."""
+        if self.overruled.is_set():
+            return
+        self.overruled.set()
+        self.why_overruled = why
+        epoch = self.syncs.live(INSTANCE).epoch
+        self.syncs.step(INSTANCE, Sync.Overruled(), cause=f"{self.term}.{epoch}")
+        self._hold.set()
+        self.catching.stop()
+        if self.operations:
+            self.operations[-1].end(f"overruled: {why}")
 
     # -- the cohort ------------------------------------------------------------------------------
 
@@ -130,6 +157,10 @@ class Controller:
         """Whether no operation runs: sessions may be bound."""
         return self.syncs.live(INSTANCE).state == "IDLE"
 
+    def is_durable(self, version: int) -> bool:
+        """Whether manifest and bytes of a version are durable, so that any gate can be brought to it."""
+        return version in self.manifests.versions() and self._has_bytes(version)
+
     def state_of(self, replica: str) -> str:
         """The Replica state of the present incarnation of `replica`."""
         member = self.members.get(replica)
@@ -141,13 +172,22 @@ class Controller:
 
     def serving(self) -> list[Member]:
         """Members that sessions may be bound to: serving, at the published version."""
-        return [
-            m
-            for m in self.members.values()
-            if (live := self.replicas.live(m.incarnation)).state == "SERVING" and live.version == self.published
-        ]
+        return [m for m in self.members.values() if self._is_home(m.replica, "SERVING")]
 
-    def _member(self, replica: str) -> Member:
+    def is_behind(self, replica: str) -> bool:
+        """Whether a live member has to catch up."""
+        if self.published is None or self.state_of(replica) not in ("SYNCING", "SERVING", "SUSPECT"):
+            return False
+        return not self._is_home(replica, "SERVING", "SUSPECT")
+
+    def _is_home(self, replica: str, *states: str) -> bool:
+        if (member := self.members.get(replica)) is None:
+            return False
+        live = self.replicas.live(member.incarnation)
+        return live.state in states and live.version == self.published
+
+    def member(self, replica: str) -> Member:
+        """The present incarnation of `replica`. Raises MemberError if there is none."""
         member = self.members.get(replica)
         if member is None:
             raise MemberError(f"{replica} has left")
@@ -158,56 +198,42 @@ class Controller:
 
         Raises MemberError if it cannot be claimed or does not catch up.
         """
-        self.replicas.create(incarnation, patience=PATIENCE)
+        self.introduce(incarnation)
         await self.claim(replica, incarnation, control, data)
         if self.published is not None:
             await self.catch_up(replica)
 
-    async def claim(self, replica: str, incarnation: str, control: str, data: str) -> None:
-        """Take the gate of a new incarnation over; it then takes part in the next operation."""
+    def introduce(self, incarnation: str) -> None:
+        """A life of a replica is known: it is probed, and may be claimed."""
+        self.replicas.create(incarnation, patience=PATIENCE)
+
+    async def claim(self, replica: str, incarnation: str, control: str, data: str) -> Any:
+        """Take the gate of a new incarnation over; it then takes part in the next operation. Its snapshot.
+
+        Raises MemberError.
+        """
         member = Member(replica, incarnation, control, data, term=self.term, call=self.settings.call)
         try:
-            await member.claim()
+            gate = (await member.claim()).snapshot
         except CallError as error:
             await member.close()
-            raise MemberError(str(error)) from error
+            if isinstance(failure := as_member_error(error), Overruled):
+                self.overrule(str(failure))
+            raise MemberError(str(failure)) from error
         old = self.members.get(replica)
         self.members[replica] = member
         if old is not None:
             await old.close()
         self.tell(incarnation, Replica.Started())
+        return gate
 
     def tell(self, incarnation: str, event: Any) -> None:
         """A fact about an incarnation, for its Replica machine."""
         self.replicas.step(incarnation, event, cause=incarnation)
 
     async def probe(self, replica: str, incarnation: str) -> None:
-        """Ask one incarnation how it is, again and again; ends when it is dead.
-
-        One that has fallen behind is brought to the published version; one that said that it installs and is
-        silent for longer than its gate may stay closed is overdue.
-        """
-        clock = asyncio.get_running_loop().time
-        heard = clock()
-        while self.replicas.live(incarnation).state != "DEAD":
-            await asyncio.sleep(PROBE_S)
-            member = self.members.get(replica)
-            if member is None or member.incarnation != incarnation:
-                continue
-            try:
-                gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
-            except CallError:
-                if clock() - heard > self.settings.window_ms / 1000:
-                    self.tell(incarnation, Replica.Overdue())
-                self.tell(incarnation, Replica.Missed())
-                continue
-            heard = clock()
-            self.tell(incarnation, Replica.Answered(installing=gate.state == "INSTALLING"))
-            if gate.state == "POISONED":
-                self.tell(incarnation, Replica.Poisoned(why="its gate is poisoned"))
-            elif self.state_of(replica) == "SYNCING" and self.published is not None:
-                with contextlib.suppress(MemberError):
-                    await self.catch_up(replica)
+        """Ask one incarnation how it is until it is dead, or a higher term rules; see `probe`."""
+        await probe(self, replica, incarnation)
 
     # -- operations ------------------------------------------------------------------------------
 
@@ -217,62 +243,158 @@ class Controller:
         With `train` the members' devices are lent out while it runs. Returns the operation that
         published. Whoever stops waiting does not stop the operation. Raises SyncFailed; what `train` raised.
         """
+        self._require_ruling()
+        if self.paused is not None:
+            raise SyncFailed("the cohort is paused: resume it first", "paused", retry=True)
         self.manifests.get(version)
-        operation = await asyncio.shield(self._group.create_task(self._operate(version, train)))
+        if not self.is_durable(version):
+            raise SyncFailed(f"version {version} has a manifest, but its bytes are not there", "no_bytes")
+        operation = Operation(
+            version, self.settings.deadline, self.settings.mode, lends=train is not None, during=train
+        )
+        await asyncio.shield(self._begin(operation))
         if operation.trouble is not None:
             raise operation.trouble
         if operation.outcome != "published":
-            reasons = "; ".join(f"{r}: {w}" for r, w in {**operation.dropped, **operation.declined}.items())
-            raise SyncFailed(f"version {version} was not published ({operation.outcome}) {reasons}".rstrip())
+            raise self._failure(f"version {version} was not published", operation)
         return operation
 
-    async def _operate(self, version: int, train: Callable[[], Awaitable[None]] | None) -> Operation:
-        async with self._alone:
-            members = [r for r in self.members if self.state_of(r) in ("SYNCING", "SERVING", "SUSPECT")]
-            operation = Operation(
-                self.register.next_epoch(), version, tuple(members), self.settings.deadline, train=train or nothing
-            )
-            self._actions.operation = operation
-            self.operations.append(operation)
-            begin = Sync.Begin(
-                epoch=operation.epoch, version=version, members=frozenset(members), mode=self.settings.mode,
-                lend=train is not None,
-            )  # fmt: skip
-            outcome = self.syncs.step(INSTANCE, begin, cause=f"{self.term}.{operation.epoch}")
-            if outcome.refused:
-                operation.end(f"refused: {outcome.text}")
-                return operation
-            await operation.done.wait()
-            for replica in members:
-                self._conclude(replica, operation)
+    async def pause(self, mode: Mode | None = None) -> Operation:
+        """Drain all gates that serve and keep them so until `resume`. Raises SyncFailed."""
+        self._require_ruling()
+        version = self.published
+        if self.paused is not None:
+            raise SyncFailed("the cohort is paused already", "paused")
+        if version is None:
+            raise SyncFailed("nothing is published: there is nothing to pause", "nothing_published", retry=True)
+        self._hold = asyncio.Event()
+
+        async def during() -> None:
+            operation.is_held = True
+            self.changed.notify()
+            await self._hold.wait()
+
+        operation = Operation(version, self.settings.deadline, mode or self.settings.mode, during=during)
+        self.paused = operation
+        task = self._begin(operation)
+        while not (operation.is_held or task.done()):
+            await self.changed.until(lambda: operation.is_held or task.done(), self.settings.deadline)
+        if not operation.is_held:
+            raise self._failure("the cohort was not paused", operation)
         return operation
+
+    async def resume(self) -> Operation:
+        """End the pause: every gate that is paused is open again. Raises SyncFailed."""
+        self._require_ruling()
+        operation = self.paused
+        if operation is None:
+            raise SyncFailed("the cohort is not paused", "not_paused")
+        self._hold.set()
+        await operation.done.wait()
+        if operation.outcome.startswith("overruled"):
+            raise self._failure("the cohort was not resumed", operation)
+        return operation
+
+    def _require_ruling(self) -> None:
+        if self.overruled.is_set():
+            raise SyncFailed("a controller of a higher term rules: ask that one", "overruled")
+
+    @staticmethod
+    def _failure(text: str, operation: Operation) -> SyncFailed:
+        reasons = "; ".join(f"{r}: {w}" for r, w in operation.left_behind().items())
+        reason = operation.reason or operation.outcome.partition(":")[0].replace(" ", "_")
+        said = f"{text} ({operation.outcome}) {reasons}".rstrip()
+        return SyncFailed(said, reason, retry=operation.retry, operation=operation)
+
+    def _begin(self, operation: Operation) -> asyncio.Task[None]:
+        task = self._group.create_task(self._operate(operation))
+        self._operating.add(task)
+        task.add_done_callback(self._operating.discard)
+        task.add_done_callback(lambda _: self.changed.notify())
+        return task
+
+    async def _operate(self, operation: Operation) -> None:
+        is_pause = operation.during is not None and not operation.lends
+        try:
+            async with self._alone:
+                midway = await self.catching.end(self.settings.call)
+                if self.overruled.is_set():
+                    operation.end("overruled: a higher term rules")
+                    return
+                states = ("SERVING", "SUSPECT") if is_pause else ("SYNCING", "SERVING", "SUSPECT")
+                operation.members = tuple(
+                    r for r in self.members
+                    if self.state_of(r) in states and r not in midway and not (is_pause and self.is_behind(r))
+                )  # fmt: skip
+                try:
+                    operation.epoch = self.register.next_epoch()
+                except RegisterError as error:
+                    operation.reason, operation.retry = "register", True
+                    operation.end(f"refused: {error}")
+                    return
+                operation.extend()
+                self._actions.operation = operation
+                self.operations.append(operation)
+                del self.operations[:-KEPT]
+                begin = Sync.Begin(
+                    epoch=operation.epoch, version=operation.version, members=frozenset(operation.members),
+                    mode=operation.mode, lend=is_pause or operation.lends,
+                )  # fmt: skip
+                outcome = self.syncs.step(INSTANCE, begin, cause=f"{self.term}.{operation.epoch}")
+                if outcome.refused:
+                    operation.reason, operation.retry = outcome.reason, outcome.retry
+                    operation.end(f"refused: {outcome.text}")
+                    return
+                await operation.done.wait()
+                if not self.overruled.is_set():
+                    for replica in operation.members:
+                        self._conclude(replica, operation)
+        finally:
+            if self.paused is operation:
+                self.paused = None
 
     def _conclude(self, replica: str, operation: Operation) -> None:
-        member = self.members.get(replica)
-        if member is None:
+        member, published = self.members.get(replica), self.published
+        if member is None or not self.is_alive(member.incarnation):
             return
-        if replica in operation.dropped or replica in operation.declined:
-            why = operation.dropped.get(replica) or operation.declined[replica]
+        if replica in operation.closed and published is not None:
+            self.tell(member.incarnation, Replica.Synced(version=published))
+        else:
+            why = operation.left_behind().get(replica, "the operation went on without it")
             self.tell(member.incarnation, Replica.LeftBehind(why=why))
-        elif operation.outcome == "published":
-            self.tell(member.incarnation, Replica.Synced(version=operation.version))
+
+    # -- catching up -----------------------------------------------------------------------------
 
     async def catch_up(self, replica: str) -> None:
         """Bring one member to the published version by `converge`. Raises MemberError."""
         async with self._alone:
-            member, version = self._member(replica), self.published
-            if version is None:
-                return
-            try:
-                digests = self.manifests.get(version).rank_digests
-                gate, epoch = (await member.gate.get()).snapshot, self.register.next_epoch()
-            except (CallError, OSError, ManifestError) as error:
-                raise MemberError(f"{member.incarnation} cannot catch up to {version}: {error}") from error
-            if self._log:
-                self._log.fact("Sync", INSTANCE, "catch_up", replica=replica, epoch=epoch, version=version)
-            await member.converge(
-                version, epoch, digests(sorted(gate.ranks)), mode=self.settings.mode,
-                window_ms=self.settings.window_ms, within=self.settings.deadline,
-                is_durable=lambda v: v in self.manifests.versions(),
-            )  # fmt: skip
-            self.tell(member.incarnation, Replica.Synced(version=version))
+            task = self.catching.begin(replica)
+        await asyncio.wait((task,))
+        if task.cancelled():
+            raise MemberError(f"{replica} has not caught up: an operation began, or a higher term rules")
+        if (error := task.result()) is not None:
+            raise error
+
+    def begin_catching_up(self) -> None:
+        """Bring home whoever is behind, if no operation runs."""
+        if not self._alone.locked():
+            for replica in self.members:
+                if self.is_behind(replica):
+                    self.catching.begin(replica)
+
+    def raise_to(self, version: int) -> None:
+        """A gate is above what is published, and its bytes are durable: publish that; all have to catch up.
+
+        No operation may be running. Raises Overruled.
+        """
+        if self.published is not None and version <= self.published:
+            return
+        if not self.register.publish(version, self.term):
+            raise Overruled("the register is ruled by a higher term")
+        self._restore(version)
+        for member in self.members.values():
+            self.tell(member.incarnation, Replica.LeftBehind(why=f"version {version} is published"))
+
+    def _restore(self, published: int | None) -> None:
+        restore = Sync.Restore(epoch=self.register.epoch, published=published)
+        self.syncs.step(INSTANCE, restore, cause=f"{self.term}.0")

@@ -49,17 +49,24 @@ class Advice:
     new_epoch: bool = False
 
 
+def reaches(gate: Any) -> int | None:
+    """The newest version that the gate (a snapshot) holds or installs."""
+    return gate.target if gate.state == "INSTALLING" else gate.version
+
+
 def converge(gate: Any, version: int, epoch: int, *, is_durable: bool, trainer_uses_device: bool = False) -> Advice:
     """What brings `gate` (a snapshot) to `version` in the operation `epoch`.
 
-    `is_durable` says whether manifest and bytes of the version that the gate is above at are durable;
-    `trainer_uses_device` whether the trainer that borrowed the device still lives and trains.
+    `is_durable` says whether manifest and bytes of the version that the gate `reaches` are durable, where it
+    is above; `trainer_uses_device` whether the trainer that borrowed the device may still train on it.
     """
-    own, held = gate.epoch, gate.version
+    own, held, newest = gate.epoch, gate.version, reaches(gate)
     if gate.state == "POISONED":
         return Advice(Next.REPLACE, own)
+    if newest is not None and newest > version and is_durable:
+        return Advice(Next.RAISE_TARGET, own)
     if held is not None and held > version:
-        return Advice(Next.RAISE_TARGET if is_durable else Next.POISON, own)
+        return Advice(Next.POISON, own)
     at_version = held == version
     match gate.state:
         case "OPEN" if at_version:

@@ -2,27 +2,63 @@
 
 Rules of this file:
 
-- A wait watches the gate's transitions and is bounded; it never polls by sleeping.
+- A wait watches the gate's transitions and is bounded; it never polls by sleeping, and a watch that broke
+  off is taken up again. It ends when nothing more can come: the incarnation has ended.
 - Operation ids say what they are for; one is used again only while no answer has arrived.
+- A gate that refuses the term has a higher one: that is nobody's failure, and is told apart.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from grpc import aio
 
-from ...protocol.client import CallError, Refused, Reply, dial
+from ...protocol.client import CallError, Refused, Reply, Unreachable, dial
 from ...protocol.generated.gate_service import GateClient
 from ...statemachines.sorts import Mode
-from .converge import Advice, Next, converge
+from .converge import Advice, Next, converge, reaches
+
+T = TypeVar("T")
+
+WATCH_AGAIN_S = 0.1
+"""Pause before a watch that broke off is taken up again."""
 
 
 class MemberError(Exception):
     """A member cannot go on with an operation; the text is the reason that reports show."""
+
+
+class Late(MemberError):
+    """A gate did not become what was waited for in time."""
+
+
+class Above(MemberError):
+    """A gate holds or installs `version`, which is durable and newer than the target: the target is to be raised."""
+
+    def __init__(self, text: str, version: int) -> None:
+        super().__init__(text)
+        self.version = version
+
+
+class Overruled(Exception):
+    """A gate, or the register, is ruled by a higher term."""
+
+
+def as_member_error(error: CallError) -> MemberError | Overruled:
+    """What a call's failure means for an operation."""
+    if isinstance(error, Refused) and error.reason == "stale_term":
+        return Overruled(str(error))
+    return MemberError(str(error))
+
+
+async def nobody_trains() -> bool:
+    """Of a run whose trainer borrows devices within operations of one controller alone."""
+    return False
 
 
 class Member:
@@ -37,6 +73,26 @@ class Member:
         self.gate = GateClient(self._channel, replica, incarnation=incarnation, deadline=call)
         self.term = term
         self._numbers = itertools.count(1)
+        self._ended = asyncio.Event()
+        self._why = ""
+
+    def end(self, why: str) -> None:
+        """The incarnation has ended: whoever waits for it is told."""
+        self._why = self._why or why
+        self._ended.set()
+
+    async def while_alive(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` gives. Raises MemberError as soon as the incarnation has ended; `work` is then cancelled."""
+        doing, ended = asyncio.ensure_future(work), asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait((doing, ended), return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                raise MemberError(f"{self.incarnation} has ended: {self._why}")
+            return doing.result()
+        finally:
+            for task in (doing, ended):
+                task.cancel()
+            await asyncio.gather(doing, ended, return_exceptions=True)
 
     async def close(self) -> None:
         await self._channel.close()
@@ -52,6 +108,14 @@ class Member:
     async def seal(self, epoch: int, mode: Mode, window_ms: int) -> Reply[Any]:
         operation = self.operation(epoch, "seal")
         return await self.gate.seal(term=self.term, epoch=epoch, mode=mode, window=window_ms, operation_id=operation)
+
+    async def escalate(self, epoch: int, mode: Mode) -> Reply[Any]:
+        operation = self.operation(epoch, "escalate")
+        return await self.gate.escalate(term=self.term, epoch=epoch, mode=mode, operation_id=operation)
+
+    async def poison(self, why: str) -> Reply[Any]:
+        """Give the replica up."""
+        return await self.gate.poison(term=self.term, why=why, operation_id=self.operation(0, "poison"))
 
     async def drain(self, epoch: int) -> Reply[Any]:
         return await self.gate.drain(term=self.term, epoch=epoch, operation_id=self.operation(epoch, "drain"))
@@ -97,26 +161,78 @@ class Member:
                 await self.until(lambda gate, number, seen=seen: number != seen or gate.state != "REOPENED", within)
 
     async def until(self, holds: Callable[[Any, int], bool], within: float) -> Any:
-        """The first snapshot for which `holds(snapshot, number)`. Raises MemberError after `within` seconds."""
+        """The first snapshot for which `holds(snapshot, number)`. Raises Late after `within` seconds, MemberError."""
         last: Any = None
         try:
             async with asyncio.timeout(within):
-                watch = self.gate.watch()
-                async for seen in watch:
-                    last = seen.snapshot
-                    if seen.incarnation != self.incarnation:
-                        raise MemberError(f"{self.incarnation} has ended: {seen.incarnation} answers")
-                    if holds(seen.snapshot, seen.number):
-                        return seen.snapshot
+                while True:
+                    with contextlib.suppress(Unreachable):
+                        async for seen in self.gate.watch():
+                            last = seen.snapshot
+                            if seen.incarnation != self.incarnation:
+                                raise MemberError(f"{self.incarnation} has ended: {seen.incarnation} answers")
+                            if holds(seen.snapshot, seen.number):
+                                return seen.snapshot
+                    await asyncio.sleep(WATCH_AGAIN_S)
         except TimeoutError:
             state = "unknown" if last is None else last.state
-            raise MemberError(f"{self.incarnation} did not get on within {within:g} s: its gate is {state}") from None
+            raise Late(f"{self.incarnation} did not get on within {within:g} s: its gate is {state}") from None
         except CallError as error:
-            raise MemberError(str(error)) from error
-        raise MemberError(f"{self.incarnation} stopped answering")
+            raise as_member_error(error) from error
 
-    async def perform(
-        self, advice: Advice, version: int, digests: Mapping[str, str], mode: Mode, window_ms: int
+    async def converge(
+        self, version: int, epoch: int, digests: Mapping[str, str], *, mode: Mode, window_ms: int, within: float,
+        is_durable: Callable[[int], bool], uses_device: Callable[[], Awaitable[bool]] = nobody_trains,
+        is_target: Callable[[], bool] = lambda: True,
+    ) -> Any:  # fmt: skip
+        """Bring the gate to `version` open, by `converge` alone; the last snapshot.
+
+        `uses_device` says whether the trainer that borrowed the device may still train on it, `is_target` whether
+        `version` still is what is wanted. Raises Above where the target is, or is to be, another; MemberError
+        when it cannot be done, or not within `within` seconds; Overruled.
+        """
+        try:
+            async with asyncio.timeout(within):
+                while True:
+                    seen = await self.gate.get()
+                    if not is_target():
+                        raise Above(f"{version} is no longer wanted of {self.incarnation}", version)
+                    gate, newest = seen.snapshot, reaches(seen.snapshot)
+                    advice = converge(
+                        gate, version, epoch, is_durable=newest is not None and is_durable(newest),
+                        trainer_uses_device=gate.lent is not None and await uses_device(),
+                    )  # fmt: skip
+                    match advice.next:
+                        case Next.DONE:
+                            return gate
+                        case Next.REPLACE:
+                            raise MemberError(f"{self.incarnation} is poisoned")
+                        case Next.RAISE_TARGET if newest is not None:
+                            raise Above(f"{self.incarnation} is above {version}, at {newest}", newest)
+                        case Next.WAIT:
+                            await self.until(lambda g, n, last=seen.number: n != last, within)
+                        case _:
+                            await self._try(advice, gate, version, digests, mode, window_ms, seen.number, within)
+        except TimeoutError:
+            raise Late(f"{self.incarnation} did not converge to {version} within {within:g} s") from None
+        except CallError as error:
+            raise as_member_error(error) from error
+
+    async def _try(
+        self, advice: Advice, gate: Any, version: int, digests: Mapping[str, str], mode: Mode, window_ms: int,
+        seen: int, within: float,
+    ) -> None:  # fmt: skip
+        """Perform; after a refusal that may pass, wait until the gate has changed."""
+        try:
+            await self._perform(advice, gate, version, digests, mode, window_ms)
+        except Refused as refusal:
+            if not refusal.retry:
+                raise
+            last = max(seen, refusal.number)
+            await self.until(lambda gate, number: number != last, within)
+
+    async def _perform(
+        self, advice: Advice, gate: Any, version: int, digests: Mapping[str, str], mode: Mode, window_ms: int
     ) -> None:
         """Do what `converge` advises; `wait` and the ends are the caller's."""
         epoch = advice.epoch
@@ -133,52 +249,13 @@ class Member:
                 await self.resume(epoch)
             case Next.CLOSE:
                 await self.gate.close(term=self.term, epoch=epoch, operation_id=self.operation(epoch, "close"))
+            case Next.RETURN:
+                await self.returned(epoch, gate.lent)
+            case Next.RENEW:
+                number = (await self.renew(epoch, window_ms)).number
+                with contextlib.suppress(Late):
+                    await self.until(lambda gate, n: n != number, window_ms / 3000)
             case Next.POISON:
-                why = "it holds a version that is not durable"
-                await self.gate.poison(term=self.term, why=why, operation_id=self.operation(epoch, "poison"))
+                await self.poison("it holds a version that is not durable")
             case _:
                 raise MemberError(f"{self.incarnation}: nothing to perform for {advice.next}")
-
-    async def converge(
-        self, version: int, epoch: int, digests: Mapping[str, str], *, mode: Mode, window_ms: int, within: float,
-        is_durable: Callable[[int], bool],
-    ) -> Any:  # fmt: skip
-        """Bring the gate to `version` open, by `converge` alone; the last snapshot.
-
-        Raises MemberError when that cannot be done, or not within `within` seconds.
-        """
-        try:
-            async with asyncio.timeout(within):
-                while True:
-                    seen = await self.gate.get()
-                    gate = seen.snapshot
-                    durable = gate.version is not None and is_durable(gate.version)
-                    advice = converge(gate, version, epoch, is_durable=durable)
-                    match advice.next:
-                        case Next.DONE:
-                            return gate
-                        case Next.REPLACE:
-                            raise MemberError(f"{self.incarnation} is poisoned")
-                        case Next.RAISE_TARGET:
-                            raise MemberError(f"{self.incarnation} is above {version}, at {gate.version}")
-                        case Next.WAIT:
-                            await self.until(lambda g, n, last=seen.number: n != last, within)
-                        case _:
-                            await self._try(advice, version, digests, mode, window_ms, seen.number, within)
-        except TimeoutError:
-            raise MemberError(f"{self.incarnation} did not converge to {version} within {within:g} s") from None
-        except CallError as error:
-            raise MemberError(str(error)) from error
-
-    async def _try(
-        self, advice: Advice, version: int, digests: Mapping[str, str], mode: Mode, window_ms: int,
-        seen: int, within: float,
-    ) -> None:  # fmt: skip
-        """Perform; after a refusal that may pass, wait until the gate has changed."""
-        try:
-            await self.perform(advice, version, digests, mode, window_ms)
-        except Refused as refusal:
-            if not refusal.retry:
-                raise
-            last = max(seen, refusal.number)
-            await self.until(lambda gate, number: number != last, within)

@@ -2,39 +2,35 @@
 
 Rules of this file:
 
-- Every number is taken in one transaction and never given twice.
+- Every number is taken in one write and never given twice.
 - `published` never falls, and only the controller of the highest term that was claimed moves it.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-INSERT OR IGNORE INTO numbers VALUES ('term', 0), ('epoch', 0), ('version', -1), ('published', -1), ('ruling', 0);
-"""
+from ...protocol.sqlite import SqliteStore
+from ...protocol.store import Durability, Store, StoreError
 
+_TERM, RULING, _EPOCH, _VERSION, _PUBLISHED = "term", "ruling", "epoch", "version", "published"
 
-class RegisterError(Exception):
-    """The register cannot be used; says which file and how to mend it."""
+RegisterError = StoreError
+"""What a register raises that cannot be opened, read or written."""
 
 
 class Register:
-    """One SQLite file, shared by the controllers of a run. Raises RegisterError if it is none."""
+    """The numbers of one run, shared by its controllers.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._db = sqlite3.connect(path, timeout=5.0, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise RegisterError(f"{path}: not a usable register ({error}): give a path that can be written") from error
+    `place` is a store, which the caller closes, or the path of a SQLite file of which this is all.
+    Everything raises RegisterError when it cannot be done.
+    """
+
+    def __init__(self, place: Store | Path, durability: Durability = Durability.STRICT) -> None:
+        self._opens = isinstance(place, Path)
+        self._store: Store = SqliteStore(place, durability) if isinstance(place, Path) else place
 
     def __enter__(self) -> Self:
         return self
@@ -42,53 +38,36 @@ class Register:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.close()
+        if self._opens:
+            self._store.close()
 
     def new_term(self) -> int:
         """A term that no controller had; from now on lower ones publish nothing."""
-        term = self._next("term")
-        self._change("UPDATE numbers SET value = max(value, ?) WHERE name = 'ruling'", (term,))
+        term = self._store.advance(_TERM)
+        self._store.raise_to(RULING, term)
         return term
 
     def next_epoch(self) -> int:
         """The number of a new operation."""
-        return self._next("epoch")
+        return self._store.advance(_EPOCH)
 
     def next_version(self) -> int:
         """The number of a new publication; the first one is 0."""
-        return self._next("version")
+        return self._store.advance(_VERSION) - 1
 
     @property
     def epoch(self) -> int:
         """The number of the last operation."""
-        return self._value("epoch")
+        return self._store.number(_EPOCH)
 
     @property
     def published(self) -> int | None:
         """The published version, or None before the first."""
-        value = self._value("published")
-        return value if value >= 0 else None
+        # Stored is the count of versions up to it: numbers begin at 0.
+        return self._store.number(_PUBLISHED) - 1 if self._store.number(_PUBLISHED) else None
 
     def publish(self, version: int, term: int) -> bool:
         """Write `published = version` if no higher term rules and it is not lower; whether it stands."""
-        changed = self._change(
-            "UPDATE numbers SET value = max(value, ?) WHERE name = 'published'"
-            " AND (SELECT value FROM numbers WHERE name = 'ruling') <= ? RETURNING value",
-            (version, term),
-        )
-        return changed == version
-
-    def _next(self, name: str) -> int:
-        value = self._change("UPDATE numbers SET value = value + 1 WHERE name = ? RETURNING value", (name,))
-        assert value is not None
-        return value
-
-    def _value(self, name: str) -> int:
-        return self._db.execute("SELECT value FROM numbers WHERE name = ?", (name,)).fetchone()[0]
-
-    def _change(self, statement: str, values: tuple[int | str, ...]) -> int | None:
-        try:
-            row = self._db.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise RegisterError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
-        return row[0][0] if row else None
+        if self._store.raise_to(_PUBLISHED, version + 1, ruled_by=(RULING, term)):
+            return True
+        return self.published == version and self._store.number(RULING) <= term

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...protocol.store import SqliteStore
+from ...protocol.sqlite import SqliteStore
 from ...statemachines.replica import Replica
 from ..config import as_json
 from ..controller.controller import Controller, ReplicaActions

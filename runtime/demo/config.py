@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from ...protocol.access import Access
 from ...statemachines.sorts import Mode
 from ..config import ConfigError, from_mapping, require
 from ..tasks import Recall
@@ -79,7 +80,10 @@ class SyncConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoConfig:
-    """One run: `updates` training steps, each published to `replicas`. Raises ConfigError by its key."""
+    """One run: `updates` training steps, each published to `replicas`. Raises ConfigError by its key.
+
+    All processes of a run have the same `access`, which gives its own certificate both roles.
+    """
 
     seed: int = 0
     updates: int = 60
@@ -90,6 +94,7 @@ class DemoConfig:
     agents: AgentsConfig = field(default_factory=AgentsConfig)
     sync: SyncConfig = field(default_factory=SyncConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         require(

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...protocol.access import acting_as
 from ...spec.traces import validate
 from ..config import as_json
 from ..controller.controller import SyncFailed
@@ -69,6 +70,11 @@ async def run(
 
     Raises FileExistsError, and ExceptionGroup when the run cannot go on.
     """
+    with acting_as(config.access):
+        return await _play(config, folder, screen, during)
+
+
+async def _play(config: DemoConfig, folder: Path, screen: Screen, during: Callable[[Cluster], None] | None) -> Report:
     await asyncio.to_thread(folder.mkdir, parents=True)
     # The name also stands in shared memory, where runs of other folders live: letters, and never the same twice.
     named = "".join(c if c.isalnum() and c.isascii() else "-" for c in folder.name).strip("-")
@@ -193,7 +199,7 @@ def _rollout(config: DemoConfig, layout: Layout) -> Callable[[str, str], Rollout
         return RolloutConfig(
             replica=replica, run=layout.run, model=layout.model, state=layout.state(replica),
             manifests=layout.manifests, trace=layout.trace, incarnation=incarnation,
-            max_batch=config.agents.in_flight * config.training.group_size, hold_limit=4096,
+            max_batch=config.agents.in_flight * config.training.group_size, hold_limit=4096, access=config.access,
         )  # fmt: skip
 
     return make
@@ -204,6 +210,7 @@ def _trainer(config: DemoConfig, layout: Layout) -> Callable[[str], TrainerConfi
         return TrainerConfig(
             run=layout.run, model=layout.model, state=layout.state("trainer"), manifests=layout.manifests,
             trace=layout.trace, incarnation=incarnation, training=replace(config.training, seed=config.seed),
+            access=config.access,
         )  # fmt: skip
 
     return make

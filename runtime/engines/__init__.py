@@ -1,4 +1,11 @@
-"""Rollout engines: what a gate drives, and the embedded one on torch and transformers."""
+"""Rollout engines: what a gate drives, and the embedded one on torch and transformers.
+
+The embedded engine is imported when it is first asked for: a gate alone needs no torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .base import (
     AbortOutcome,
@@ -17,7 +24,9 @@ from .base import (
     Token,
 )
 from .streams import StreamSink, stream
-from .torch_engine import TorchEngine
+
+if TYPE_CHECKING:
+    from .torch_engine import TorchEngine
 
 __all__ = [
     "AbortOutcome",
@@ -38,3 +47,11 @@ __all__ = [
     "TorchEngine",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "TorchEngine":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from .torch_engine import TorchEngine
+
+    return TorchEngine

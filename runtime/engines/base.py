@@ -3,6 +3,7 @@
 Rules of this file
 - Every request that was accepted ends in exactly one `Finish`; every token comes before it, once.
 - A command is answered when it is done: an aborted request is out of the batch, a quiesced device is idle.
+- Commands are taken in the order in which they were given, also one whose answer nobody waits for any more.
 - An engine never decides whether a command is legal now: that is the gate's table. It refuses only what
   it cannot do without lying (install under running requests, generate without weights).
 - A rank is named by a string; an engine of one device has the rank "0".
@@ -13,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..weights import BucketSource, Manifest
+if TYPE_CHECKING:
+    from ..weights import BucketSource, Manifest
 
 
 class EngineError(Exception):
@@ -167,7 +169,11 @@ class Engine(Protocol):
         ...
 
     async def running(self) -> list[str]:
-        """Every request that the engine holds: waiting, running or frozen."""
+        """Every request that the engine holds, waiting, running or frozen, or that is still on its way to it.
+
+        One that was given to it and is not listed does not run and never will: an engine behind a connection
+        leaves a request out only once what carried it is proven closed.
+        """
         ...
 
     async def freeze(self, epoch: int) -> list[str]:

@@ -137,7 +137,8 @@ class TorchEngine:
 
     async def abort(self, request_id: str) -> AbortOutcome:
         """See `Engine.abort`."""
-        return await self._call(lambda: self._scheduler.abort(request_id))
+        # Also when nobody waits for the answer any more: whoever asks something later counts on it.
+        return await self._call(lambda: self._scheduler.abort(request_id), always=True)
 
     async def running(self) -> list[str]:
         """See `Engine.running`."""
@@ -316,13 +317,16 @@ class TorchEngine:
 
     # Between the threads.
 
-    async def _call(self, act: Callable[[], _T]) -> _T:
-        """Runs `act` on the worker between two steps and gives its result or error."""
+    async def _call(self, act: Callable[[], _T], *, always: bool = False) -> _T:
+        """Runs `act` on the worker between two steps and gives its result or error.
+
+        Once nobody waits for the answer it is left out, unless it is to be done `always`.
+        """
         self._require_alive()
         answer: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
 
         def run() -> None:
-            if answer.cancelled():
+            if answer.cancelled() and not always:
                 return
             try:
                 if self._closing:

@@ -126,6 +126,10 @@ class ShmReader:
     def __init__(self, run: str, *, root: Path | None = None) -> None:
         self.folder = run_folder(run, root)
 
+    def has(self, version: int) -> bool:
+        """Whether the buckets of a version are there: its folder appears when all are."""
+        return (self.folder / f"v{version}").is_dir()
+
     def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
         """Each bucket's number and bytes, in order; the bytes are valid until the next is asked for.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ...protocol.access import Access
+from ...protocol.store import Durability
 from ..training.config import TrainingConfig
+from ..watching.settings import Watching
 
 
 def require_positive(**numbers: float) -> None:
@@ -34,9 +37,15 @@ class RolloutConfig:
 
     `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
     them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
+    `per_client`: the most requests that one certificate, token, or else connection has waiting and running;
+    `longest_prompt`: the most tokens of a prompt.
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
-    still be asked for; `stop_ms`: how long a graceful end may take.
+    still be asked for; `stop_ms`: how long a graceful end may take. `watching`: what it shows of itself.
+    `access`: how it is known to others, and who may call it.
+    `durability` says what may be lost of the records of leases: `strict` nothing, `process` the last moments
+    when the host loses power, `off` all of them with the process; `keep_leases` and `keep_s`: the most closed
+    ones that are kept, and how long.
     """
 
     replica: str
@@ -56,17 +65,25 @@ class RolloutConfig:
     closed: Literal["hold", "refuse"] = "hold"
     hold_limit: int = 1024
     hold_ms: int = 60_000
+    per_client: int = 4096
+    longest_prompt: int = 1024 * 1024
     lease_ms: int = 600_000
     reconcile_ms: int = 30_000
     remember_ms: int = 60_000
     stop_ms: int = 5_000
+    durability: Durability = Durability.STRICT
+    keep_leases: int = 100_000
+    keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
+    watching: Watching = field(default_factory=Watching)
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
-            threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, lease_ms=self.lease_ms,
-            reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
+            threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, per_client=self.per_client,
+            longest_prompt=self.longest_prompt, lease_ms=self.lease_ms, reconcile_ms=self.reconcile_ms,
+            remember_ms=self.remember_ms, stop_ms=self.stop_ms, keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
 
 
@@ -74,8 +91,8 @@ class RolloutConfig:
 class TrainerConfig:
     """The trainer worker. Times end in their unit.
 
-    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`: as for a rollout
-    worker; here the model's weights are where training begins. `state` is the trainer's own folder:
+    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `watching`, `access`: as
+    for a rollout worker; here the model's weights are where training begins. `state` is the trainer's own folder:
     relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
     replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
     kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
@@ -95,6 +112,8 @@ class TrainerConfig:
     max_batch_bytes: int = 256 * 1024 * 1024
     stop_ms: int = 5_000
     shm_root: Path | None = None
+    watching: Watching = field(default_factory=Watching)
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")

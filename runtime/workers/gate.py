@@ -6,7 +6,9 @@ Rules of this file:
 - Nothing here decides whether a command is legal now: the table has, and it judges the answers too.
 - What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
   in which they were emitted.
-- What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install.
+- What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install. What
+  it cannot answer at the moment leaves nothing in doubt: it is asked again, as long as the gate asks for it.
+- Why the gate was poisoned is kept for as long as this life lasts: the table only says that it is.
 """
 
 from __future__ import annotations
@@ -15,42 +17,49 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...protocol.host import MachineHost
 from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
-from ..engines import Engine, NotStaged
+from ..engines import Engine, EngineError, NotStaged
 from ..tracelog import TraceLog
-from ..weights import BucketSource, Manifest, ManifestStore
+
+if TYPE_CHECKING:
+    from ..weights import BucketSource, Manifest, ManifestStore
 
 _log = logging.getLogger(__name__)
-WATCH_S = 0.5
-"""How often the engine is looked at while nothing is heard of it."""
+WATCH_S, AGAIN_S = 0.5, 0.2
+"""How often the engine is looked at while nothing is heard of it, and the pause before it is asked again."""
 
 
 class LeaseSide(Protocol):
     """What the gate tells leases."""
 
     def lose_track(self, lease: str, why: str) -> None: ...
+    def orphan(self, lease: str, why: str) -> None: ...
 
 
 class GateActions:
     """The one gate of a replica. Use as `async with`.
 
-    Set before use: `host`, which `log` watches; `leases`; `let_in`, which tries for requests that
-    wait; `poisoned`, which is told when the gate is.
+    Set before use: `host`, which `observe` watches; `leases`; `let_in`, which tries for requests that
+    wait; `poisoned`, which is told when the gate is. Without `manifests` and `source` the engine finds
+    the weights that it commits by itself.
     """
 
     def __init__(
-        self, replica: str, engine: Engine, manifests: ManifestStore, source: BucketSource, trace: TraceLog | None
-    ) -> None:
+        self, replica: str, engine: Engine, manifests: ManifestStore | None, source: BucketSource | None,
+        trace: TraceLog | None,
+    ) -> None:  # fmt: skip
         self.host: MachineHost
         self.leases: LeaseSide
         self.let_in: Callable[[], object]
         self.poisoned: Callable[[], Awaitable[None]]
         self.replica = replica
+        self.why = ""
+        """Why the gate is poisoned; empty while it is not."""
         self.log = None if trace is None else trace.of("Gate")
         self._engine, self._manifests, self._source = engine, manifests, source
         self._group = asyncio.TaskGroup()
@@ -68,6 +77,21 @@ class GateActions:
     ) -> None:
         self.rest()
         await self._group.__aexit__(kind, error, trace)
+
+    def observe(
+        self, instance: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
+    ) -> None:
+        """What the host of the gate is observed by."""
+        if self.log is not None:
+            self.log(instance, number, event, before, after, outcome, cause)
+        if after == "POISONED" and before != after:
+            self.why = _why(event)
+            facts = {
+                "event": "poison", "replica": self.replica, "incarnation": self.host.incarnation,
+                "by": type(event).__name__, "why": self.why, "before": before, "term": self.live.term,
+                "epoch": self.live.epoch,
+            }  # fmt: skip
+            _log.error("%s is poisoned: %s", self.replica, self.why, extra={"facts": facts})
 
     def begin(self) -> None:
         """The gate of this incarnation: sealed, without weights."""
@@ -109,8 +133,7 @@ class GateActions:
 
     def fault(self, why: str) -> None:
         """Device or weights are in doubt."""
-        if self.step(Gate.Fault(why=why), self.replica).kind == "go":
-            _log.error("%s is poisoned: %s", self.replica, why)
+        self.step(Gate.Fault(why=why), self.replica)
 
     # -- outputs of the machine ------------------------------------------------------------------
 
@@ -124,12 +147,12 @@ class GateActions:
         if mode is Mode.ABORT:
             self._abort(self.live.active)
         elif mode is Mode.KEEP:
-            self._spawn(_ended(self._engine.freeze(epoch)))
+            self._insist("a freeze", lambda: self._engine.freeze(epoch), lambda: self._is_draining(epoch))
 
     async def ask_quiesce(self, instance: str, epoch: int) -> None:
         if self._question is not None:
             self._question.cancel()
-        self._question = self._spawn(self._quiesce(epoch))
+        self._question = self._insist("rest", lambda: self._quiesce(epoch), lambda: self._is_draining(epoch))
 
     async def start_install(self, instance: str, epoch: int, version: int) -> None:
         self._spawn(self._install(epoch, version))
@@ -138,11 +161,11 @@ class GateActions:
         self._spawn(self._engine.release_memory())
 
     async def thaw_all(self, instance: str, epoch: int, leases: frozenset[str]) -> None:
-        self._spawn(_ended(self._engine.continue_(epoch)))
+        self._thaw(epoch)
         self.let_in()
 
     async def thaw(self, instance: str, epoch: int, lease: str) -> None:
-        self._spawn(_ended(self._engine.continue_(epoch)))
+        self._thaw(epoch)
 
     async def abort_suspended(self, instance: str, leases: frozenset[str]) -> None:
         self._abort(leases)
@@ -157,8 +180,11 @@ class GateActions:
     async def stage(self, version: int) -> Manifest:
         """Receive and verify a version beside the resident one.
 
-        Raises FileNotFoundError, ManifestError, WeightsError; what is resident stays.
+        Raises FileNotFoundError, ManifestError, WeightsError, NotStaged where there is no road for weights;
+        what is resident stays.
         """
+        if self._manifests is None or self._source is None:
+            raise NotStaged(f"version {version} cannot be staged here: give manifests and a source of buckets")
         manifest = await asyncio.to_thread(self._manifests.get, version)
         await self._engine.stage(manifest, self._source)
         return manifest
@@ -177,8 +203,12 @@ class GateActions:
             for rank in self._engine.ranks:
                 self.step(Gate.InstallFailed(epoch=epoch, rank=rank, why=str(error)), f"install {epoch}")
             return
-        for rank, digest in digests.items():
-            self.step(Gate.Installed(epoch=epoch, rank=rank, digest=digest), f"install {epoch}")
+        for rank in self._engine.ranks:
+            if rank in digests:
+                event = Gate.Installed(epoch=epoch, rank=rank, digest=digests[rank])
+            else:
+                event = Gate.InstallFailed(epoch=epoch, rank=rank, why="it did not say what it holds")
+            self.step(event, f"install {epoch}")
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -186,9 +216,22 @@ class GateActions:
         for rank in await self._engine.quiesce():
             self.step(Gate.Quiesced(epoch=epoch, rank=rank), f"quiesce {epoch}")
 
+    def _is_draining(self, epoch: int) -> bool:
+        return self.live.state == "DRAINING" and self.live.epoch == epoch
+
+    def _thaw(self, epoch: int) -> None:
+        # An engine that a later operation has frozen does not obey it: it may be asked for ever.
+        self._insist("a continue", lambda: self._engine.continue_(epoch), lambda: self.live.state != "POISONED")
+
     def _abort(self, leases: Iterable[str]) -> None:
         for lease in sorted(leases):
-            self._spawn(_ended(self._engine.abort(lease)))
+            self._spawn(self._end(lease))
+
+    async def _end(self, lease: str) -> None:
+        try:
+            await self._engine.abort(lease)
+        except EngineError as error:
+            self.leases.orphan(lease, f"the engine did not answer an abort: {error!r}")
 
     def _expire(self, epoch: int, timer: int) -> None:
         self.step(Gate.Deadline(epoch=epoch, timer=timer), f"timer {epoch}.{timer}")
@@ -202,6 +245,25 @@ class GateActions:
             if not (health := self._engine.health()).ok:
                 self.fault(health.why)
                 return
+
+    def _insist(
+        self, what: str, ask: Callable[[], Awaitable[object]], is_wanted: Callable[[], bool]
+    ) -> asyncio.Task[None]:
+        """Ask the engine beside the other outputs, again while it could not answer and it is wanted."""
+
+        async def insist() -> None:
+            while is_wanted():
+                try:
+                    await ask()
+                    return
+                except EngineError as error:
+                    if not (health := self._engine.health()).ok:
+                        self.fault(health.why)
+                        return
+                    _log.warning("%s: the engine was asked for %s and could not answer: %r", self.replica, what, error)
+                await asyncio.sleep(AGAIN_S)
+
+        return self._spawn(insist())
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
         async def run() -> None:
@@ -217,5 +279,19 @@ class GateActions:
         return task
 
 
-async def _ended(work: Awaitable[object]) -> None:
-    await work
+def _why(event: Any) -> str:
+    """In words, what an event that poisons a gate says."""
+    match event:
+        case Gate.Poison() | Gate.Fault():
+            return str(event.why)
+        case Gate.InstallFailed():
+            return f"rank {event.rank} could not install: {event.why}"
+        case Gate.Installed():
+            return f"rank {event.rank} holds {event.digest}, which the install did not name"
+        case Gate.GiveUp():
+            return f"what became of lease {event.lease} could not be found out"
+        case Gate.Orphan():
+            return f"weights were being installed when lease {event.lease} became unknown: {event.why}"
+        case Gate.Deadline():
+            return "its window ended while weights were in doubt or the device was lent"
+    return type(event).__name__

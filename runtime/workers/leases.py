@@ -7,12 +7,16 @@ Rules of this file:
 - The order at the end: the engine has ended it, its record is stored, its receipt is stored, the gate
   lets it go, and only then the client hears of it.
 - Tokens that the table ignores are neither recorded nor delivered.
+- An unknown outcome is found out in three ways, one after another: the engine acknowledges an abort; its
+  list no longer has the request; or, behind the abort, every rank comes to rest. That rest says nothing
+  about a drain: the gate is not told of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
@@ -34,6 +38,8 @@ _ENDINGS = {
     FinishReason.FAILED: Ending.FAILED,
 }
 LOST = "lost"
+RETRY_S = 0.5
+"""At most so long is waited before an engine that could not say what became of a request is asked again."""
 
 
 class GateSide(Protocol):
@@ -51,12 +57,15 @@ class Run:
     """One lease on its way: a sink of the engine, and what its client has not heard yet."""
 
     __slots__ = (
-        "_leases", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request", "session", "spans",
-        "timer", "version", "wake", "why",
+        "_leases", "began", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request",
+        "session", "spans", "timer", "version", "wake", "why",
     )  # fmt: skip
 
-    def __init__(self, leases: Leases, request: Request, session: str, epoch: int, version: int | None) -> None:
-        self._leases = leases
+    def __init__(
+        self, leases: Leases, request: Request, session: str, epoch: int, version: int | None, client: str
+    ) -> None:
+        self._leases, self.client = leases, client
+        self.began = asyncio.get_running_loop().time()
         self.lease, self.session, self.request = request.request_id, session, request
         self.epoch, self.version = epoch, version
         """Of the gate, at the moment when it admitted the request."""
@@ -114,7 +123,7 @@ class Run:
 
 
 class Leases:
-    """Performs what leases ask for. `host`, which `log` watches, is set before use.
+    """Performs what leases ask for. `host`, which `log` watches, and `let_in` are set before use.
 
     Times are in seconds: `unsettled` until the outcome of a lease counts as unknown, `reconcile` to find
     it out, `remember` that a closed lease can still be asked for.
@@ -125,14 +134,18 @@ class Leases:
         *, unsettled: float, reconcile: float, remember: float,
     ) -> None:  # fmt: skip
         self.host: MachineHost
+        self.let_in: Callable[[], object]
+        """Called when records can be stored again, after a request was told that they cannot."""
         self.log = None if trace is None else trace.of("Lease")
         self.gate, self.records = gate, records
         self.journal: Journal[LeaseRecord] = Journal(records)
         self.runs: dict[str, Run] = {}
+        self.open_of: Counter[str] = Counter()
+        """How many leases of each client are open."""
         self._engine, self._trace = engine, trace
         self._unsettled, self._reconcile, self._remember = unsettled, reconcile, remember
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._open = 0
+        self._open, self._turned_away = 0, False
         self._none_open = asyncio.Event()
         self._none_open.set()
 
@@ -142,12 +155,24 @@ class Leases:
         """Whether an id was ever admitted here."""
         return lease in self.runs or self.records.is_known(lease)
 
-    def begin(self, request: Request, session: str, epoch: int, version: int | None) -> Run:
+    @property
+    def open(self) -> int:
+        """How many leases are open."""
+        return self._open
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be stored at present, empty while the store works; the caller turns a request away."""
+        failure = self.journal.failure
+        self._turned_away |= failure is not None
+        return "" if failure is None else str(failure)
+
+    def begin(self, request: Request, session: str, epoch: int, version: int | None, client: str = "") -> Run:
         """A lease that the gate has just admitted."""
-        run = Run(self, request, session, epoch, version)
+        run = Run(self, request, session, epoch, version, client)
         self.host.create(run.lease, session=session)
         self._watch(run)
-        run.timer = asyncio.get_running_loop().call_later(self._unsettled, self._overdue, run)
+        self._start_timer(run)
         return run
 
     async def record_admission(self, run: Run, labels: Mapping[str, str]) -> None:
@@ -155,11 +180,15 @@ class Leases:
         life, prompt = self.host.incarnation, run.request.prompt_ids
         await self._stored(Admission(run.lease, run.session, life, run.epoch, run.version, prompt, labels))
 
-    def forward(self, run: Run) -> None:
-        """To the engine, if the table lets it, as soon as that is recorded: the client is not needed for it."""
+    def forward(self, run: Run) -> bool:
+        """To the engine, if the table lets it, as soon as that is recorded: the client is not needed for it.
+
+        Whether it is on its way.
+        """
         if run.ending or run.step(Lease.Forward()).kind != "go":
-            return
+            return False
         self._then(Forwarding(run.lease), lambda: self._send(run))
+        return True
 
     def engine_ended(self, run: Run, finish: Finish) -> None:
         """The engine knows the end."""
@@ -179,6 +208,11 @@ class Leases:
         if run is not None and not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
             run.why = why
 
+    def orphan(self, lease: str, why: str) -> None:
+        """Nobody knows what became of a lease; the gate hears of it, too."""
+        if (run := self.runs.get(lease)) is not None:
+            self._orphan(run, why)
+
     async def account_for(self, dead: Sequence[OpenLease]) -> None:
         """Close every lease that an earlier life of this process left open; return when that is stored."""
         for lease in dead:
@@ -186,7 +220,7 @@ class Leases:
             ending = lease.ending or Ending.COMPLETED
             snapshot = Lease.initial(session=lease.session).replace(state=state, spans=lease.spans, ending=ending)
             self.host.adopt(lease.lease, snapshot)
-            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None)
+            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None, "")
             self._watch(run)
             run.step(Lease.Recorded() if lease.ending else Lease.Gone())
             if self._state(run) == "LOST":
@@ -211,6 +245,10 @@ class Leases:
         for run in self.runs.values():
             if run.timer is not None:
                 run.timer.cancel()
+            if not run.ending:
+                # Whoever still listens is let go; the next life of this process accounts for it.
+                run.ending, run.why = LOST, "this life of the replica ended before it"
+                run.wake.set()
         await self.journal.close()
 
     # -- outputs of the machine ------------------------------------------------------------------
@@ -223,17 +261,17 @@ class Leases:
             self._orphan(self.runs[instance], f"the engine did not answer an abort: {error!r}")
 
     async def reconcile(self, instance: str) -> None:
-        run = self.runs[instance]
-        try:
-            async with asyncio.timeout(self._reconcile):
-                await self._engine.abort(instance)
-        except (TimeoutError, EngineError) as error:
-            _log.error("lease %s: not reconciled: %r", instance, error)
-            if run.step(Lease.GiveUp()).kind == "go":
-                self.gate.give_up(instance)
-                self._then(Closure(instance, None), lambda: self._close(run, LOST))
-        else:
-            run.step(Lease.Reconciled())
+        run, clock = self.runs[instance], asyncio.get_running_loop().time
+        until = clock() + self._reconcile
+        while (left := until - clock()) > 0:
+            if await self._is_over(run, min(left, self._reconcile / 3)):
+                run.step(Lease.Reconciled())
+                return
+            await asyncio.sleep(min(self._reconcile / 20, RETRY_S))
+        if run.step(Lease.GiveUp()).kind == "go":
+            _log.error("lease %s: what became of it could not be found out", instance)
+            self.gate.give_up(instance)
+            self._then(Closure(instance, None), lambda: self._close(run, LOST))
 
     async def receipt(self, instance: str, ending: Ending, spans: Mapping[int, int]) -> None:
         run = self.runs[instance]
@@ -246,11 +284,45 @@ class Leases:
 
     # -- inside ----------------------------------------------------------------------------------
 
+    async def _is_over(self, run: Run, each: float) -> bool:
+        """Whether an orphaned request is known to have ended; each of the three ways gets `each` seconds."""
+        is_given = False
+
+        async def acknowledged() -> bool:
+            nonlocal is_given
+            is_given = True
+            await self._engine.abort(run.lease)
+            return True
+
+        async def not_listed() -> bool:
+            return run.lease not in await self._engine.running()
+
+        async def at_rest() -> bool:
+            # Proves something only behind an abort that is on its way.
+            return is_given and set(await self._engine.quiesce()) >= set(self._engine.ranks)
+
+        for way in (acknowledged, not_listed, at_rest):
+            if run.ending or self._state(run) != "ORPHANED":
+                # The engine has told of its end meanwhile.
+                return True
+            try:
+                async with asyncio.timeout(each):
+                    if await way():
+                        return True
+            except TimeoutError:
+                _log.warning("lease %s: the engine did not answer (%s)", run.lease, way.__name__)
+            except EngineError as error:
+                is_given &= way is not acknowledged
+                _log.warning("lease %s: the engine could not answer (%s): %r", run.lease, way.__name__, error)
+        return False
+
     def _state(self, run: Run) -> str:
         return self.host.live(run.lease).state
 
     def _watch(self, run: Run) -> None:
         self.runs[run.lease] = run
+        if run.client:
+            self.open_of[run.client] += 1
         self._open += 1
         self._none_open.clear()
 
@@ -262,8 +334,14 @@ class Leases:
         except EngineError as error:
             self._orphan(run, f"the engine did not take the request: {error}")
 
+    def _start_timer(self, run: Run) -> None:
+        run.timer = asyncio.get_running_loop().call_later(self._unsettled, self._overdue, run)
+
     def _overdue(self, run: Run) -> None:
         self._orphan(run, f"not settled within {self._unsettled:g} s")
+        if not run.ending:
+            # One that waits for the store is not unknown: it is looked at again.
+            self._start_timer(run)
 
     def _orphan(self, run: Run, why: str) -> None:
         if not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
@@ -275,6 +353,10 @@ class Leases:
         if run.timer is not None:
             run.timer.cancel()
         run.wake.set()
+        if run.client:
+            self.open_of[run.client] -= 1
+            if not self.open_of[run.client]:
+                del self.open_of[run.client]
         self._open -= 1
         if not self._open:
             self._none_open.set()
@@ -288,7 +370,13 @@ class Leases:
     async def _stored(self, record: LeaseRecord) -> None:
         ticket = self.journal.add(record)
         if ticket is not None:
+            ticket.then.append(self._works_again)
             await ticket.wait()
+
+    def _works_again(self) -> None:
+        if self._turned_away and self.journal.failure is None:
+            self._turned_away = False
+            self.let_in()
 
     def _then(self, record: LeaseRecord, do: Callable[[], object]) -> None:
         """Record, and go on when it is stored."""
@@ -296,6 +384,7 @@ class Leases:
         def go_on() -> None:
             try:
                 do()
+                self._works_again()
             except Exception as error:
                 # Others wait for the same write; the replica's own state is in doubt.
                 _log.exception("after the record of lease %s", record.lease)

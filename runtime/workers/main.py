@@ -3,60 +3,84 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import traceback
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
+from ...protocol.access import acting_as, check
+from ...protocol.sources import AccessError
 from ..config import ConfigError, read_config
+from ..watching.settings import watching
 from .process import announce, die_with_parent, take_stdout
 
 
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     """Run the worker of this kind until it is told to end, then end the process; returns for a bad config.
 
-    The exit status: 0 after a graceful end, 2 for a config that cannot be used, 1 for anything else.
+    The exit status: 0 after a graceful end, 2 for a config that cannot be used, 3 for a controller that a higher
+    term overruled, 1 for anything else.
     """
     stdout = take_stdout()
     die_with_parent(parent)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        work = _rollout(path) if kind == "rollout" else _trainer(path)
-    except ConfigError as error:
+        config, work = _KINDS[kind](path)
+        check(config.access)
+    except (ConfigError, AccessError) as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
     try:
-        asyncio.run(work(lambda facts: announce(stdout, facts)))
+        with (
+            acting_as(config.access),
+            watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown,
+        ):
+            status = asyncio.run(work(lambda facts: announce(stdout, {**facts, **shown}))) or 0
+    except ModuleNotFoundError:
+        # The command line says which extra brings it.
+        raise
     except Exception:
         traceback.print_exc(file=errors)
         status = 1
-    else:
-        status = 0
     errors.flush()
     # Everything is closed. A thread that is in the middle of a step must not hold the process up.
     os._exit(status)
 
 
-Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
+Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, int | None]]
 
 
-def _rollout(path: Path) -> Work:
+def _rollout(path: Path) -> tuple[Any, Work]:
     from .config import RolloutConfig
 
     config = read_config(RolloutConfig, path)
     # Only now, so that a config is judged without waiting for torch.
     from .rollout import run
 
-    return lambda announce: run(config, announce)
+    return config, lambda announce: run(config, announce)
 
 
-def _trainer(path: Path) -> Work:
+def _trainer(path: Path) -> tuple[Any, Work]:
     from .config import TrainerConfig
 
     config = read_config(TrainerConfig, path)
     # Only now, so that a config is judged without waiting for torch.
     from .trainer import run
 
-    return lambda announce: run(config, announce)
+    return config, lambda announce: run(config, announce)
+
+
+def _controller(path: Path) -> tuple[Any, Work]:
+    from ..controller.config import ControllerConfig
+
+    config = read_config(ControllerConfig, path)
+    # Only now, so that a config is judged without waiting for torch.
+    from ..controller.process import run
+
+    return config, lambda announce: run(config, announce)
+
+
+_KINDS: dict[str, Callable[[Path], tuple[Any, Work]]] = {
+    "rollout": _rollout, "trainer": _trainer, "controller": _controller,
+}  # fmt: skip
+KINDS = tuple(_KINDS)

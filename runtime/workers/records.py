@@ -4,21 +4,25 @@ Rules of this file:
 
 - A lease is recorded before its request is told that it was admitted, and before it reaches the engine;
   so a process that was killed leaves no lease that its next life does not know.
-- A terminal record is the whole answer, with the version that made each token; it is written once.
-- A list of records is written in one transaction. A record for an unknown lease changes nothing.
+- A terminal record is the whole answer, with the version that made each token.
+- Each kind of record of a lease is one entry, which is written once; its closure is the last, and closes the key:
+  records of closed leases are kept for the store's time, those of open ones for as long as they are open.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-import time
+import sys
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ...protocol.store import StoreError
+from ...protocol.codec import join, split
+from ...protocol.sqlite import open_store
+from ...protocol.store import Add, Durability, Keep, Store
 from ...statemachines.sorts import Ending
 
 
@@ -93,127 +97,120 @@ class StoredAnswer:
     labels: dict[str, str]
 
 
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE leases (
-  lease TEXT PRIMARY KEY, session TEXT NOT NULL, incarnation TEXT NOT NULL, epoch INTEGER NOT NULL,
-  version INTEGER, labels TEXT NOT NULL, prompt BLOB NOT NULL, admitted REAL NOT NULL,
-  forwarded INTEGER NOT NULL DEFAULT 0, ending TEXT, why TEXT NOT NULL DEFAULT '', tokens BLOB, logprobs BLOB,
-  spans TEXT, closure TEXT, closed REAL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX open_leases ON leases (lease) WHERE closure IS NULL;
-PRAGMA user_version = 1;
-"""
+LOST = "lost"
+"""The closure of a lease whose end nobody knows."""
+_LEASES = "leases"
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_ADMITTED, _FORWARDED, _ENDED, _CLOSED = "admitted", "forwarded", "ended", "closed"
 
 
 class LeaseStore:
-    """One SQLite file. `write` is called from one thread at a time; the rest from the event loop.
+    """The records of leases in a store. `write` is called from one thread at a time; the rest from the event loop.
 
-    Raises StoreError if the file is not such a store.
+    `place` is a store, which the caller closes, or the path of a SQLite file, which is opened as
+    `durability`, `keep` and `sole` say (see `open_store`) and closed by `close`. Raises StoreError.
     """
 
-    immediate = False
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = self._connect()
-            version = self._writer.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                self._writer.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-            elif version != _VERSION:
-                raise StoreError(
-                    f"{path}: leases of version {version}, this program reads {_VERSION}: use a folder of its own"
-                )
-            self._reader = self._connect()
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{path}: no usable store of leases ({error}): give a folder of its own") from error
+    def __init__(
+        self, place: Store | Path, durability: Durability = Durability.STRICT, *, keep: Keep | None = None,
+        sole: bool = False,
+    ) -> None:  # fmt: skip
+        self._opens = isinstance(place, Path)
+        self._store = open_store(place, durability, keep=keep, sole=sole) if isinstance(place, Path) else place
+        self.immediate = self._store.immediate
 
     def write(self, records: Sequence[LeaseRecord]) -> None:
         """Store all of them or none. Raises StoreError; the same records may then be tried again."""
-        try:
-            with self._writer:
-                self._writer.execute("BEGIN IMMEDIATE")
-                for record in records:
-                    self._writer.execute(*_statement(record))
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: cannot write ({error}): free the disk or mend its rights") from error
+        self._store.write([encode(record) for record in records])
 
     def is_known(self, lease: str) -> bool:
-        """Whether this id was ever admitted here."""
-        return self._reader.execute("SELECT 1 FROM leases WHERE lease = ?", (lease,)).fetchone() is not None
+        """Whether this id was admitted here, and its records are still kept."""
+        return self._store.has(_LEASES, lease)
 
     def open_leases(self) -> list[OpenLease]:
         """Leases without a closure, by id."""
-        rows = self._reader.execute(
-            "SELECT lease, session, incarnation, forwarded, ending, spans FROM leases"
-            " WHERE closure IS NULL ORDER BY lease"
-        )
-        return [
-            OpenLease(lease, session, life, bool(forwarded), Ending(ending) if ending else None, _counts(spans))
-            for lease, session, life, forwarded, ending, spans in rows
-        ]
+        return [_open(lease, self._store.get(_LEASES, lease)) for lease in self._store.keys(_LEASES, without=_CLOSED)]
 
     def answer(self, lease: str) -> StoredAnswer | None:
         """What is recorded of a lease, None for an unknown one."""
-        row = self._reader.execute(
-            "SELECT lease, session, incarnation, closure, why, prompt, tokens, logprobs, spans, labels FROM leases"
-            " WHERE lease = ?",
-            (lease,),
-        ).fetchone()
-        if row is None:
+        parts = self._store.get(_LEASES, lease)
+        if not parts:
             return None
-        lease, session, incarnation, closure, why, prompt, tokens, logprobs, spans, labels = row
+        admission = decode_admission(lease, parts[_ADMITTED])
+        terminal = decode_terminal(lease, parts[_ENDED]) if _ENDED in parts else None
         return StoredAnswer(
-            lease, session, incarnation, closure or "", why, list(array("I", prompt)), list(array("I", tokens or b"")),
-            list(array("f", logprobs or b"")), [(v, n) for v, n in json.loads(spans or "[]")], json.loads(labels),
+            lease, admission.session, admission.incarnation, parts.get(_CLOSED, b"").decode(),
+            terminal.why if terminal else "", list(admission.prompt), list(terminal.tokens) if terminal else [],
+            list(terminal.logprobs) if terminal else [], list(terminal.spans) if terminal else [],
+            dict(admission.labels),
         )  # fmt: skip
 
     def counts(self) -> dict[str, int]:
-        """How many leases there are by closure; those without one under the empty name."""
-        rows = self._reader.execute("SELECT coalesce(closure, ''), count(*) FROM leases GROUP BY 1")
-        return dict(rows.fetchall())
+        """How many of the kept leases there are by closure; those without one under the empty name."""
+        counts = Counter(closure.decode() for _, closure in self._store.values(_LEASES, _CLOSED))
+        if still_open := len(self._store.keys(_LEASES, without=_CLOSED)):
+            counts[""] = still_open
+        return dict(counts)
 
     def close(self) -> None:
-        self._reader.close()
-        self._writer.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=5.0, isolation_level=None, check_same_thread=False)
-        mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise StoreError(f"{self._path}: no write-ahead log on this file system ({mode}): use a local disk")
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
+        if self._opens:
+            self._store.close()
 
 
-def _statement(record: LeaseRecord) -> tuple[str, tuple[object, ...]]:
+def encode(record: LeaseRecord) -> Add:
+    """The entry of a record."""
     match record:
         case Admission():
-            return (
-                "INSERT INTO leases (lease, session, incarnation, epoch, version, labels, prompt, admitted)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (record.lease, record.session, record.incarnation, record.epoch, record.version,
-                 json.dumps(dict(record.labels)), array("I", record.prompt).tobytes(), time.time()),
-            )  # fmt: skip
+            facts = [record.session, record.incarnation, record.epoch, record.version, dict(record.labels)]
+            return Add(
+                _LEASES, record.lease, _ADMITTED, join(_ENCODER.encode(facts).encode(), _pack("I", record.prompt))
+            )
         case Forwarding():
-            return "UPDATE leases SET forwarded = 1 WHERE lease = ?", (record.lease,)
+            return Add(_LEASES, record.lease, _FORWARDED, b"")
         case Terminal():
-            return (
-                "UPDATE leases SET ending = ?, why = ?, tokens = ?, logprobs = ?, spans = ?"
-                " WHERE lease = ? AND ending IS NULL",
-                (record.ending.value, record.why, array("I", record.tokens).tobytes(),
-                 array("f", record.logprobs).tobytes(), json.dumps(record.spans), record.lease),
-            )  # fmt: skip
+            facts = [record.ending.value, record.why, record.spans]
+            value = join(_ENCODER.encode(facts).encode(), _pack("I", record.tokens), _pack("f", record.logprobs))
+            return Add(_LEASES, record.lease, _ENDED, value)
         case Closure():
-            closure = "lost" if record.ending is None else record.ending.value
-            sql = "UPDATE leases SET closure = ?, closed = ? WHERE lease = ? AND closure IS NULL"
-            return sql, (closure, time.time(), record.lease)
+            closure = LOST if record.ending is None else record.ending.value
+            return Add(_LEASES, record.lease, _CLOSED, closure.encode(), closes=True)
 
 
-def _counts(spans: str | None) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for version, count in json.loads(spans or "[]"):
-        counts[version] = counts.get(version, 0) + count
-    return counts
+def decode_admission(lease: str, value: bytes) -> Admission:
+    """Raises StoreError for a damaged value."""
+    facts, prompt = split(value, 2)
+    session, incarnation, epoch, version, labels = json.loads(facts)
+    return Admission(lease, session, incarnation, epoch, version, _unpack("I", prompt), labels)
+
+
+def decode_terminal(lease: str, value: bytes) -> Terminal:
+    """Raises StoreError for a damaged value."""
+    facts, tokens, logprobs = split(value, 3)
+    ending, why, spans = json.loads(facts)
+    spans = [(version, count) for version, count in spans]
+    return Terminal(lease, Ending(ending), why, _unpack("I", tokens), _unpack("f", logprobs), spans)
+
+
+def _open(lease: str, parts: Mapping[str, bytes]) -> OpenLease:
+    admission = decode_admission(lease, parts[_ADMITTED])
+    terminal = decode_terminal(lease, parts[_ENDED]) if _ENDED in parts else None
+    spans: Counter[int] = Counter()
+    for version, count in terminal.spans if terminal else ():
+        spans[version] += count
+    ending = terminal.ending if terminal else None
+    return OpenLease(lease, admission.session, admission.incarnation, _FORWARDED in parts, ending, dict(spans))
+
+
+def _pack(code: str, numbers: Sequence[float]) -> bytes:
+    """Four bytes for each number, the lowest first: of whole ones (I) or of floating point (f)."""
+    packed = array(code, numbers)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def _unpack(code: str, data: bytes) -> list[Any]:
+    packed = array(code, data)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tolist()

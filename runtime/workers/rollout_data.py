@@ -3,6 +3,7 @@
 Rules of this file:
 
 - A request is read whole before it is shown to the gate; what cannot be run is not admitted.
+- A client is who its token or certificate says that it is, or else who holds one connection.
 - A call that ends early, by its client or its deadline, cancels its lease; what then becomes of the
   lease does not need the call.
 """
@@ -18,13 +19,14 @@ from grpc import StatusCode, aio
 
 from ...protocol.generated import rollout_pb2 as pb
 from ...protocol.generated import rollout_pb2_grpc as rpc
-from ...protocol.refusals import INCARNATION, MALFORMED, STORAGE, refuse
+from ...protocol.guard import caller_name
+from ...protocol.refusals import INCARNATION, MALFORMED, refuse
 from ...statemachines.sorts import Ending
-from ..engines import Engine, Request, Token
+from ..engines import Request, Token
 from ..weights import ManifestError, WeightsError
-from .door import Call, Door, Refusal
-from .gate import GateActions
-from .leases import LOST, Leases, Run
+from .door import Call, Refusal
+from .front import Front
+from .leases import LOST, Run
 
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256
@@ -47,33 +49,30 @@ class RolloutServicer(rpc.RolloutServicer):
 
     SERVICE = "sluicegate.v1.Rollout"
 
-    def __init__(
-        self, engine: Engine, gate: GateActions, leases: Leases, incarnation: str, *, limit: int, longest: float
-    ) -> None:
-        """`limit` and `longest` bound the line at the door, see `Door`."""
-        self._engine, self._gate, self._leases, self._incarnation = engine, gate, leases, incarnation
-        self.door = Door(self._admit, limit=limit, longest=longest)
+    def __init__(self, front: Front, *, longest_prompt: int) -> None:
+        """`longest_prompt` is the most tokens of a prompt, whatever the engine could run."""
+        self._front, self._longest_prompt = front, longest_prompt
 
     def add_to(self, server: aio.Server) -> None:
         rpc.add_RolloutServicer_to_server(self, server)
 
     async def Generate(self, request: pb.GenerateRequest, context: Context) -> None:
+        front = self._front
         try:
-            call = self._read(request)
-            run = await self.door.enter(call)
+            run = await front.enter(self._read(request, caller_name(context)))
         except ValueError as error:
+            front.door.refuse(MALFORMED.lower(), str(error))
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, str(error), retry=False)
         except Refusal as refusal:
             await self._refuse(
                 context, StatusCode.FAILED_PRECONDITION, refusal.reason, refusal.text, retry=refusal.retry
             )
         try:
-            await self._leases.record_admission(run, call.labels)
-            first = pb.GenerateChunk(lease=run.lease, incarnation=self._incarnation, epoch=run.epoch)
+            first = pb.GenerateChunk(lease=run.lease, incarnation=front.incarnation, epoch=run.epoch)
             if run.version is not None:
                 first.version = run.version
             await context.write(first)
-            self._leases.forward(run)
+            front.leases.forward(run)
             await self._deliver(run, context)
         except BaseException:
             run.cancel()
@@ -81,33 +80,40 @@ class RolloutServicer(rpc.RolloutServicer):
         await context.write(pb.GenerateChunk(finish_reason=_finish_reason(run), text=run.why))
 
     async def Abort(self, request: pb.AbortRequest, context: Context) -> pb.AbortAnswer:
-        run = self._leases.runs.get(request.request_id)
-        running = run is not None and not run.ending
-        if run is not None:
-            run.cancel()
+        run = self._front.leases.runs.get(request.request_id)
+        if run is None:
+            return pb.AbortAnswer(running=self._front.door.abort(request.request_id))
+        running = not run.ending
+        run.cancel()
         return pb.AbortAnswer(running=running)
 
     async def Stage(self, request: pb.StageRequest, context: Context) -> pb.StageAnswer:
         try:
-            manifest = await self._gate.stage(request.version)
+            manifest = await self._front.gate.stage(request.version)
         except FileNotFoundError as error:
             await self._refuse(context, StatusCode.NOT_FOUND, WEIGHTS, str(error), retry=False, event="Stage")
         except (ManifestError, WeightsError) as error:
             await self._refuse(context, StatusCode.FAILED_PRECONDITION, WEIGHTS, str(error), retry=False, event="Stage")
-        return pb.StageAnswer(version=request.version, digests=manifest.rank_digests(sorted(self._gate.live.ranks)))
+        return pb.StageAnswer(
+            version=request.version, digests=manifest.rank_digests(sorted(self._front.gate.live.ranks))
+        )
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _read(self, request: pb.GenerateRequest) -> Call:
+    def _read(self, request: pb.GenerateRequest, client: str) -> Call:
         """Raises ValueError for a request that could not be run, Refusal for one that is meant for another life."""
-        if request.incarnation and request.incarnation != self._incarnation:
-            text = f"this is life {self._incarnation!r}, the request is for {request.incarnation!r}"
+        front = self._front
+        if request.incarnation and request.incarnation != front.incarnation:
+            text = f"this is life {front.incarnation!r}, the request is for {request.incarnation!r}"
+            front.door.refuse(INCARNATION.lower(), text)
             raise Refusal(INCARNATION, text, retry=False)
         sampling, chosen = request.sampling, bool(request.request_id)
         if max(len(request.request_id), len(request.session)) > ID_LIMIT:
             raise ValueError(f"request_id and session: at most {ID_LIMIT} characters")
         if not 0 <= request.hold < math.inf:
             raise ValueError("hold is a number of seconds, at least 0")
+        if len(request.prompt_token_ids) > self._longest_prompt:
+            raise ValueError(f"a prompt has at most {self._longest_prompt} tokens here")
         lease = request.request_id or uuid.uuid4().hex
         asked = Request(
             request_id=lease,
@@ -118,21 +124,9 @@ class RolloutServicer(rpc.RolloutServicer):
             stop_ids=tuple(sampling.stop_token_ids),
             seed=sampling.seed,
         )
-        self._engine.check(asked)
+        front.engine.check(asked)
         pin = request.version if request.HasField("version") else None
-        return Call(asked, request.session, pin, request.hold, dict(request.labels), chosen)
-
-    def _admit(self, call: Call) -> Run | Refusal:
-        """Gate and lease step together."""
-        if call.chosen and self._leases.is_used(call.lease):
-            return Refusal("reused", f"lease {call.lease!r} was used before: take a new id", retry=False)
-        if (failure := self._leases.journal.failure) is not None:
-            return Refusal(STORAGE, str(failure), retry=True)
-        outcome = self._gate.admit(call.lease, call.pin)
-        if outcome.refused:
-            return Refusal(outcome.reason, outcome.text, retry=outcome.retry)
-        gate = self._gate.live
-        return self._leases.begin(call.request, call.session, gate.epoch, gate.version)
+        return Call(asked, request.session, pin, request.hold, dict(request.labels), chosen, client)
 
     async def _deliver(self, run: Run, context: Context) -> None:
         """Tokens as they come, until the lease is closed."""
@@ -151,7 +145,7 @@ class RolloutServicer(rpc.RolloutServicer):
         facts = {
             "machine": "Gate",
             "event": event,
-            "state": self._gate.live.state,
+            "state": self._front.gate.live.state,
             "retry": "true" if retry else "false",
             "fence": "true" if reason == INCARNATION else "false",
         }

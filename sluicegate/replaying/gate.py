@@ -56,6 +56,9 @@ class GateActor(Actor):
         """What the gate tells leases whose time ran out."""
         self._engine.told.append(f"lose track of {lease}")
 
+    def orphan(self, lease: str, why: str) -> None:
+        """What the gate tells leases that the engine could not be told of."""
+
     # -- inside ------------------------------------------------------------------------------------
 
     async def _poisoned(self) -> None: ...

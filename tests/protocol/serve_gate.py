@@ -17,12 +17,12 @@ from typing import Any
 from sluicegate.protocol.generated.gate_service import GATE, GateServicer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 
 
 class Deadly(SqliteStore):
-    def write(self, records: Any) -> None:
-        super().write(records)
+    def write(self, changes: Any) -> None:
+        super().write(changes)
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -20,7 +20,7 @@ from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateSer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.refusals import DETAILS, detail
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
 
@@ -222,9 +222,9 @@ class Slow(SqliteStore):
 
     delay = 0.5
 
-    def write(self, records: Any) -> None:
+    def write(self, changes: Any) -> None:
         time.sleep(self.delay)
-        super().write(records)
+        super().write(changes)
 
 
 async def test_a_deadline_leaves_a_whole_step_that_a_repeat_tells_of(handlers: Any, tmp_path: Path) -> None:

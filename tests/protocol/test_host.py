@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sluicegate.protocol.host import MachineHost, PayloadMismatch, UnknownInstance, current_cause
-from sluicegate.protocol.store import Record, SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import Put
 from sluicegate.protocol.watch import LIMIT
 
 
@@ -105,8 +106,8 @@ async def test_nothing_follows_a_step_before_it_is_on_the_disk(kinds: Any, made:
     kettle, happened = kinds.Kettle, []
 
     class Watched(SqliteStore):
-        def write(self, records: Any) -> None:
-            super().write(records)
+        def write(self, changes: Any) -> None:
+            super().write(changes)
             happened.append("stored")
 
     class Shell:
@@ -133,7 +134,6 @@ async def test_a_store_that_is_full_holds_answers_and_loses_none(kinds: Any, mad
     kettle, store = kinds.Kettle, SqliteStore(tmp_path / "s")
     pages = store._writer.execute("PRAGMA page_count").fetchone()[0]
     store._writer.execute(f"PRAGMA max_page_count = {pages}")
-    filler = Record("M", "x", "y", None, None)
     async with MachineHost(made.kettle.KETTLE, Quiet(), incarnation="1", store=store) as host:
         host.create("k")
         tasks = [asyncio.create_task(host.apply("k", kettle.Fill(), operation_id=f"{i:060}")) for i in range(200)]
@@ -144,7 +144,7 @@ async def test_a_store_that_is_full_holds_answers_and_loses_none(kinds: Any, mad
         outcomes = await asyncio.wait_for(asyncio.gather(*tasks), 5.0)
         assert host.journal.failure is None
         assert [o.kind for o in outcomes] == ["go"] + ["stay"] * 199
-    store.write([filler])
+    store.write([Put("others", "x", "", b"y")])
     store.close()
 
 

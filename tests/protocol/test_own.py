@@ -10,7 +10,8 @@ import pytest
 from sluicegate.protocol.client import Refused, Retry, Unreachable, dial
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import StoreError
 
 
 async def test_two_instances_of_an_own_machine_live_behind_one_server(kinds: Any, made: Any, handlers: Any) -> None:
@@ -58,4 +59,32 @@ async def test_while_the_store_is_full_new_operations_are_refused_undone(
             assert (await patient.fill(operation_id=stuck)).replayed
             reply = await patient.fill(operation_id="next")
             assert (reply.replayed, reply.snapshot.fills) == (False, filled + 2)
+    store.close()
+
+
+class Unreadable(SqliteStore):
+    """Answers no question while `is_broken`."""
+
+    is_broken = False
+
+    def get(self, space: str, key: str) -> dict[str, bytes]:
+        if self.is_broken:
+            raise StoreError("s: the disk cannot be read")
+        return super().get(space, key)
+
+
+async def test_while_the_store_cannot_be_read_new_operations_are_refused_undone(
+    made: Any, handlers: Any, tmp_path: Path
+) -> None:
+    store = Unreadable(tmp_path / "s")
+    async with MachineHost(made.kettle.KETTLE, handlers, incarnation="1", store=store) as host:
+        host.create("k")
+        async with Server([made.kettle.KettleServicer(host)]) as server, dial(server.target) as channel:
+            client = made.kettle.KettleClient(channel, "k", incarnation="1", retry=Retry(tries=1))
+            store.is_broken = True
+            with pytest.raises(Unreachable, match="the disk cannot be read; nothing was done"):
+                await client.fill(operation_id="a", deadline=5)
+            assert host.live("k").fills == 0
+            store.is_broken = False
+            assert (await client.fill(operation_id="a", deadline=20)).snapshot.fills == 1
     store.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sluicegate.protocol.access import Access
 from sluicegate.protocol.client import Unreachable, dial
 from sluicegate.protocol.generated.gate_service import GateClient, GateServicer
 from sluicegate.protocol.server import Server, ServerError
@@ -19,7 +20,8 @@ def test_beyond_loopback_without_credentials_is_refused_unless_accepted_in_words
 
 
 async def test_plaintext_that_is_accepted_in_words_listens() -> None:
-    async with Server([], address="0.0.0.0", i_accept_plaintext_beyond_loopback=True) as server:
+    access = Access(address="0.0.0.0", i_accept_plaintext_beyond_loopback=True)
+    async with Server([], access=access) as server:
         assert server.port > 0
 
 

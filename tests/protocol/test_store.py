@@ -1,14 +1,17 @@
-"""Both stores keep their promises; SQLite's are kept over a restart."""
+"""Every store keeps its promises: all or none, conditional writes, numbers, and what is forgotten when."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sluicegate.protocol.store import Answer, MemoryStore, Record, Saved, SqliteStore, Store, StoreError
+from sluicegate.protocol.sqlite import SqliteStore, open_store
+from sluicegate.protocol.store import Add, Change, Durability, Keep, MemoryStore, Put, Store
 
 
 class Clock:
@@ -24,117 +27,165 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    made = MemoryStore(100, clock) if request.param == "memory" else SqliteStore(tmp_path / "s", 100, clock)
-    yield made
-    made.close()
+Make = Callable[[Keep], Store]
 
 
-def record(operation: str, number: int, instance: str = "i") -> Record:
-    return Record(
-        "M", instance, operation, Answer(b"p" + operation.encode(), b"reply"), Saved("life", number, b"s%d" % number)
-    )
+@pytest.fixture(params=["memory", "strict", "process"])
+def make(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Make]:
+    made: list[Store] = []
+
+    def make(keep: Keep) -> Store:
+        if request.param == "memory":
+            made.append(MemoryStore(keep, clock))
+        else:
+            made.append(SqliteStore(tmp_path / f"s{len(made)}", Durability(request.param), keep=keep, clock=clock))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
 
 
-def test_an_answer_and_its_snapshot_are_stored_together(store: Store) -> None:
-    assert store.answer("M", "i", "a") is None
-    assert store.saved("M", "i") is None
-    store.write([record("a", 1), record("b", 2)])
-    assert store.answer("M", "i", "a") == Answer(b"pa", b"reply")
-    assert store.saved("M", "i") == Saved("life", 2, b"s2")
-    assert store.answer("M", "other", "a") is None
-    assert store.instances("M") == ["i"]
+@pytest.fixture
+def store(make: Make) -> Store:
+    return make(Keep())
 
 
-def test_a_record_without_a_change_leaves_the_snapshot(store: Store) -> None:
-    store.write([record("a", 1)])
-    store.write([Record("M", "i", "b", Answer(b"p", b"r"), None)])
-    assert store.saved("M", "i") == Saved("life", 1, b"s1")
+def test_a_key_has_the_parts_that_were_written(store: Store) -> None:
+    assert (store.get("s", "k"), store.has("s", "k"), store.keys("s")) == ({}, False, [])
+    store.write([Put("s", "k", "a", b"1"), Add("s", "k", "b", b""), Put("s", "j", "b", b"3"), Put("t", "k", "a", b"4")])
+    assert store.get("s", "k") == {"a": b"1", "b": b""}
+    assert (store.has("s", "k"), store.has("s", "x"), store.has("t", "j")) == (True, False, False)
+    assert (store.keys("s"), store.keys("s", without="a"), store.keys("s", without="b")) == (["j", "k"], ["j"], [])
+    assert store.values("s", "b") == [("j", b"3"), ("k", b"")]
 
 
-def test_a_forgotten_instance_keeps_its_answers(store: Store) -> None:
-    store.write([record("a", 1)])
-    store.forget("M", "i")
-    assert store.saved("M", "i") is None
-    assert store.answer("M", "i", "a") is not None
+def test_a_put_replaces_and_an_add_does_not(store: Store) -> None:
+    store.write([Add("s", "k", "p", b"1"), Add("s", "k", "p", b"2")])
+    assert store.get("s", "k") == {"p": b"1"}
+    store.write([Put("s", "k", "p", b"3"), Add("s", "k", "p", b"4")])
+    assert store.get("s", "k") == {"p": b"3"}
+    store.write([Put("s", "k", "p", b"5"), Put("s", "k", "p", b"6")])
+    assert store.get("s", "k") == {"p": b"6"}
 
 
-def test_answers_are_kept_for_their_time_and_not_for_ever(store: Store, clock: Clock) -> None:
-    store.write([record("a", 1)])
-    clock.now += 99
-    store.write([record("b", 2)])
-    assert store.answer("M", "i", "a") is not None
-    clock.now += 50
-    store.write([record("c", 3)])
-    assert store.answer("M", "i", "a") is None
-    assert store.answer("M", "i", "b") is not None
-
-
-def test_a_counter_gives_each_number_once_and_never_falls(store: Store) -> None:
-    assert store.counter("term") == 0
+def test_a_number_is_given_once_and_never_falls(store: Store) -> None:
+    assert store.number("term") == 0
     assert [store.advance("term") for _ in range(3)] == [1, 2, 3]
     assert store.raise_to("term", 9)
     assert not store.raise_to("term", 9)
     assert not store.raise_to("term", 4)
-    assert store.counter("term") == 9
-    assert store.advance("term") == 10
+    assert not store.raise_to("other", 0)
+    assert (store.number("term"), store.number("other"), store.advance("term")) == (9, 0, 10)
 
 
-def test_two_users_of_one_file_never_get_one_number(tmp_path: Path) -> None:
-    one, two = SqliteStore(tmp_path / "s"), SqliteStore(tmp_path / "s")
-    got = [s.advance("epoch") for s in (one, two, two, one, two)]
-    assert got == [1, 2, 3, 4, 5]
-    one.close()
-    two.close()
+def test_a_number_is_raised_only_while_its_ruler_allows_it(store: Store) -> None:
+    assert store.raise_to("published", 1, ruled_by=("ruling", 0))
+    store.raise_to("ruling", 2)
+    assert not store.raise_to("published", 5, ruled_by=("ruling", 1))
+    assert store.number("published") == 1
+    assert store.raise_to("published", 5, ruled_by=("ruling", 2))
+    assert not store.raise_to("published", 4, ruled_by=("ruling", 3))
+    assert store.number("published") == 5
 
 
-def test_sqlite_waits_for_the_disk_with_every_transaction(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s")
-    mode = store._writer.execute("PRAGMA journal_mode").fetchone()[0]
-    synchronous = store._writer.execute("PRAGMA synchronous").fetchone()[0]
+def closing(key: str) -> Add:
+    return Add("s", key, "closed", b"", closes=True)
+
+
+def test_what_is_closed_is_forgotten_when_it_is_old_and_what_is_open_is_not(make: Make, clock: Clock) -> None:
+    store = make(Keep(longest=100, most=1000, least=10))
+    store.write([Put("s", "open", "p", b""), Put("s", "k", "p", b""), closing("k")])
+    clock.now += 99
+    store.write([closing("later")])
+    assert store.keys("s") == ["k", "later", "open"]
+    clock.now += 2
+    store.write([Put("s", "open", "p", b"1")])
+    assert store.keys("s") == ["later", "open"]
+
+
+def test_what_is_closed_is_forgotten_when_there_is_more_of_it_but_not_too_soon(make: Make, clock: Clock) -> None:
+    store = make(Keep(longest=100, most=3, least=10))
+    store.write([closing(f"k{n}") for n in range(6)])
+    store.write([Put("s", "open", "p", b"")])
+    assert len(store.keys("s")) == 7
+    clock.now += 11
+    store.write([closing("k6")])
+    # A few with each write: two for every change.
+    assert store.keys("s") == ["k2", "k3", "k4", "k5", "k6", "open"]
+    store.write([closing("k7")])
+    assert store.keys("s") == ["k4", "k5", "k6", "k7", "open"]
+    store.write([closing("k8")])
+    assert store.keys("s") == ["k6", "k7", "k8", "open"]
+    store.write([closing("k9")])
+    assert store.keys("s") == ["k6", "k7", "k8", "k9", "open"]
+
+
+def test_a_second_closing_does_not_keep_a_key_longer(make: Make, clock: Clock) -> None:
+    store = make(Keep(longest=100, most=3, least=10))
+    store.write([closing("k")])
+    clock.now += 99
+    store.write([closing("k")])
+    clock.now += 2
+    store.write([Put("s", "open", "p", b"")])
+    assert store.keys("s") == ["open"]
+
+
+names = st.text(max_size=3)
+changes = st.one_of(
+    st.builds(Put, st.sampled_from("st"), names, st.sampled_from("pq"), st.binary(max_size=5)),
+    st.builds(Add, st.sampled_from("st"), names, st.sampled_from("pq"), st.binary(max_size=5)),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(changes, max_size=70), max_size=5))
+def test_stores_in_a_file_and_in_memory_hold_the_same(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Change]]
+) -> None:
+    memory, file = MemoryStore(), SqliteStore(tmp_path_factory.mktemp("s") / "s", Durability.PROCESS)
+    for batch in batches:
+        memory.write(batch)
+        file.write(batch)
+    for space in "st":
+        assert set(file.keys(space)) == set(memory.keys(space))
+        assert set(file.keys(space, without="p")) == set(memory.keys(space, without="p"))
+        assert dict(file.values(space, "q")) == dict(memory.values(space, "q"))
+        for key in memory.keys(space):
+            assert file.get(space, key) == memory.get(space, key)
+    file.close()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"longest": 1.0, "least": 2.0}, {"most": -1}, {"least": -1.0}], ids=lambda w: ",".join(w)
+)
+def test_a_retention_that_contradicts_itself_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="least is at most longest"):
+        Keep(**wrong)
+
+
+def test_the_durability_says_where_things_lie(tmp_path: Path) -> None:
+    assert isinstance(open_store(tmp_path / "s", Durability.OFF), MemoryStore)
+    assert list(tmp_path.iterdir()) == []
+    for durability in (Durability.STRICT, Durability.PROCESS):
+        store = open_store(tmp_path / durability, durability)
+        assert isinstance(store, SqliteStore)
+        assert store.durability is durability
+        store.close()
+    with pytest.raises(ValueError, match="use MemoryStore"):
+        SqliteStore(tmp_path / "s", Durability.OFF)
+
+
+def test_a_long_run_does_not_grow_its_file_without_bound(tmp_path: Path) -> None:
+    """After the first eighth the file has the size that it keeps."""
+    clock, path = Clock(), tmp_path / "s"
+    store = SqliteStore(path, Durability.PROCESS, keep=Keep(longest=300, most=1000, least=50), clock=clock)
+    sizes: list[int] = []
+    for n in range(4000):
+        clock.now += 1
+        store.write([Add("s", f"k{n}", "admitted", bytes(700)), Add("s", f"k{n}", "closed", b"", closes=True)])
+        if n % 500 == 499:
+            sizes.append(sum(file.stat().st_size for file in tmp_path.iterdir()))
+            assert len(store.keys("s")) <= 302
     store.close()
-    assert (mode, synchronous) == ("wal", 2)
-
-
-def test_sqlite_restores_what_it_held(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s")
-    store.write([record("a", 1)])
-    store.advance("term")
-    store.close()
-    again = SqliteStore(tmp_path / "s")
-    assert again.answer("M", "i", "a") == Answer(b"pa", b"reply")
-    assert again.saved("M", "i") == Saved("life", 1, b"s1")
-    assert again.counter("term") == 1
-    again.close()
-
-
-def test_a_full_store_writes_all_of_a_batch_or_none(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "s")
-    store.write([record("a", 1)])
-    pages = store._writer.execute("PRAGMA page_count").fetchone()[0]
-    store._writer.execute(f"PRAGMA max_page_count = {pages}")
-    big = Record("M", "j", "big", Answer(b"p", b"x" * 100_000), Saved("life", 1, b"s"))
-    with pytest.raises(StoreError, match=r"cannot write .*full"):
-        store.write([record("b", 2), big])
-    assert store.answer("M", "i", "b") is None
-    assert store.saved("M", "i") == Saved("life", 1, b"s1")
-    store._writer.execute("PRAGMA max_page_count = 1000000")
-    store.write([record("b", 2), big])
-    assert store.answer("M", "j", "big") is not None
-    store.close()
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    path.write_bytes(b"this is no database, and long enough to be looked at" * 100)
-    with pytest.raises(StoreError, match="not a usable store"):
-        SqliteStore(path)
-
-
-def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "s") as connection:
-        connection.execute("PRAGMA user_version = 7")
-    connection.close()
-    with pytest.raises(StoreError, match="version 7; this program reads 1"):
-        SqliteStore(tmp_path / "s")
+    assert max(sizes) <= 1.25 * sizes[0]

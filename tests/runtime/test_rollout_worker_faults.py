@@ -7,9 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +15,20 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sluicegate.protocol.generated import rollout_pb2
 from sluicegate.runtime.engines import AbortOutcome, TorchEngine
-from sluicegate.runtime.workers.config import RolloutConfig
 from sluicegate.runtime.workers.records import LeaseStore
-from sluicegate.runtime.workers.rollout import replica
 from sluicegate.statemachines.sorts import Mode
 
-from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, judged, worker_process
+from ..support.rollout_kit import (
+    Driven,
+    Refused,
+    Weights,
+    driven,
+    first_tokens,
+    judged,
+    served,
+    slow_down,
+    worker_process,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -33,34 +38,10 @@ def weights(tmp_path: Path) -> Weights:
     return Weights("fault-test", tmp_path)
 
 
-@asynccontextmanager
-async def served(
-    weights: Weights, engine: type[TorchEngine] = TorchEngine, **changes: Any
-) -> AsyncIterator[tuple[Driven, TorchEngine]]:
-    """A replica in this process, over its real servers; at the end its log is judged."""
-    config: RolloutConfig = weights.config(changes.pop("replica", "r0"), stop_ms=1000, **changes)
-    made = engine(weights.model, deliver_every_s=0.005)
-    async with replica(config, made) as ready, driven(ready, weights) as held:
-        yield held, made
-    verdict = judged(weights, [ready["trace"]], {}, weights.folder)
-    assert verdict.valid, verdict.refusal
-
-
 async def is_serving(replica: Driven, service: str) -> bool:
     stub: Any = health_pb2_grpc.HealthStub(replica.control)
     answer = await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=5)
     return answer.status == health_pb2.HealthCheckResponse.SERVING
-
-
-def slow_down(engine: TorchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a step take at least 5 ms, so that a long request takes many seconds on any machine."""
-    forward = engine._model.forward
-
-    def slowly(*args: Any) -> Any:
-        time.sleep(0.005)
-        return forward(*args)
-
-    monkeypatch.setattr(engine._model, "forward", slowly)
 
 
 def corrupt(weights: Weights, version: int) -> None:

@@ -17,7 +17,7 @@ from sluicegate.protocol.generated import rollout_pb2_grpc as rpc
 from sluicegate.protocol.generated.lease_service import LEASE, LeaseServicer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
-from sluicegate.protocol.store import SqliteStore
+from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.runtime.sessions import Router, Sampling, SessionClosed, TurnLost
 from sluicegate.runtime.signals import Signal
 from sluicegate.statemachines.lease import Lease

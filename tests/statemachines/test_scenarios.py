@@ -18,7 +18,8 @@ import pytest
 
 from sluicegate.protocol.generated.gate_service import GATE
 from sluicegate.protocol.host import MachineHost
-from sluicegate.protocol.store import SqliteStore, Store
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import Store
 from sluicegate.statemachines import (
     DeclarationError,
     EnumOf,

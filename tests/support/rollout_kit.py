@@ -10,25 +10,28 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from grpc import aio
 
 from sluicegate.protocol.client import dial
-from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.protocol.generated import front_pb2, front_pb2_grpc, rollout_pb2, rollout_pb2_grpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient
 from sluicegate.protocol.generated.lease_service import LeaseClient
 from sluicegate.protocol.refusals import Detail, detail
 from sluicegate.runtime.config import write_config
+from sluicegate.runtime.engines import TorchEngine
 from sluicegate.runtime.models import make_tiny_qwen3
 from sluicegate.runtime.tracelog import TraceLog, merge
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmPublisher, canonical_tensors
 from sluicegate.runtime.workers.config import RolloutConfig
+from sluicegate.runtime.workers.rollout import replica
 from sluicegate.spec.traces import Verdict, validate
 from sluicegate.statemachines.sorts import Mode
 
@@ -278,3 +281,49 @@ async def first_tokens(stream: AsyncIterator[Answer], count: int = 1) -> Answer:
         if len(answer.ids) >= count:
             return answer
     raise AssertionError("the stream ended before")
+
+
+@asynccontextmanager
+async def served(
+    weights: Weights, engine: type[TorchEngine] = TorchEngine, **changes: Any
+) -> AsyncIterator[tuple[Driven, TorchEngine]]:
+    """A replica in this process, over its real servers; at the end its log is judged."""
+    config: RolloutConfig = weights.config(changes.pop("replica", "r0"), stop_ms=1000, **changes)
+    made = engine(weights.model, deliver_every_s=0.005)
+    async with replica(config, made) as ready, driven(ready, weights) as held:
+        yield held, made
+    verdict = judged(weights, [ready["trace"]], {}, weights.folder)
+    assert verdict.valid, verdict.refusal
+
+
+def slow_down(engine: TorchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a step take at least 5 ms, so that a long request takes many seconds on any machine."""
+    forward = engine._model.forward
+
+    def slowly(*args: Any) -> Any:
+        time.sleep(0.005)
+        return forward(*args)
+
+    monkeypatch.setattr(engine._model, "forward", slowly)
+
+
+async def command(gate: Driven, event: str, **given: Any) -> Any:
+    """A command of the operation that was begun last."""
+    method = getattr(gate.gate, event)
+    return await method(term=gate.term, epoch=gate.epoch, operation_id=gate.operation(event), **given)
+
+
+async def standing(gate: Driven, leases: int = 0) -> Any:
+    stub: Any = front_pb2_grpc.FrontStub(gate.control)
+    return await stub.Show(front_pb2.ShowRequest(leases=leases), timeout=10)
+
+
+async def shows(gate: Driven, holds: Callable[[Any], Any], within: float = 30.0) -> None:
+    """Return when the front stands so; looked at often, since nothing tells."""
+    async with asyncio.timeout(within):
+        while not holds(await standing(gate)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def last(stream: Any) -> Answer:
+    return [a async for a in stream][-1]

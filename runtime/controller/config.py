@@ -1,0 +1,61 @@
+"""The config of a controller process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...protocol.access import Access
+from ...statemachines.sorts import Mode
+from ..watching.settings import Watching
+from ..workers.config import require_names, require_positive
+from .sync import SyncSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerConfig:
+    """One controller of a run. Times end in their unit.
+
+    `register` is the SQLite file that all controllers and launchers of the run share: register, roster and
+    ledger. `run`, `manifests`, `trace`, `incarnation`, `shm_root`, `stop_ms`, `watching`, `access`: as for a
+    rollout worker. `port`: of the control address, 0 for one from the system.
+
+    `mode` is what a drain does with running requests, `escalation` what it does the next time when a drain in
+    `wait` did not end; `minimum`: the fewest members that an operation goes on with before it installs.
+    `deadline_ms`: how long an operation may take; `takeover_ms`: how long it may take until another controller
+    rules; together the longest that a gate stays closed. `call_ms`: how long one call to a gate may take;
+    `leave_ms`: how long sessions may take to go from a replica that leaves.
+    """
+
+    run: str
+    register: Path
+    manifests: Path
+    trace: Path | None = None
+    incarnation: str = ""
+    port: int = 0
+    mode: Mode = Mode.KEEP
+    escalation: Mode = Mode.ABORT
+    minimum: int = 1
+    deadline_ms: int = 30_000
+    takeover_ms: int = 15_000
+    call_ms: int = 5_000
+    leave_ms: int = 60_000
+    stop_ms: int = 5_000
+    shm_root: Path | None = None
+    watching: Watching = field(default_factory=Watching)
+    access: Access = field(default_factory=Access)
+
+    def __post_init__(self) -> None:
+        require_names(run=self.run, incarnation=self.incarnation or "drawn")
+        require_positive(
+            minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
+            leave_ms=self.leave_ms, stop_ms=self.stop_ms,
+        )  # fmt: skip
+
+    @property
+    def settings(self) -> SyncSettings:
+        """What operations are run by."""
+        return SyncSettings(
+            mode=self.mode, minimum=self.minimum, deadline=self.deadline_ms / 1000, takeover=self.takeover_ms / 1000,
+            call=self.call_ms / 1000, escalation=self.escalation,
+        )  # fmt: skip

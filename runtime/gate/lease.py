@@ -1,0 +1,144 @@
+"""What a block of code holds while the gate lets it run, and how it comes in and out.
+
+Rules of this file:
+
+- A block that leaves with an exception has failed, one that is cancelled is aborted; another has completed.
+- A block that the gate has ended, or whose outcome the gate had to count as unknown, leaves with LeaseEnded:
+  what it made is not to be used.
+- Who is cancelled from outside is never held up: the settlement goes on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ...statemachines.sorts import Ending
+from ..engines import Finish, FinishReason, Token
+from ..workers.door import Call
+from ..workers.leases import Run
+
+if TYPE_CHECKING:
+    from ..workers.front import Front
+    from .blocks import Block, BlockEngine
+
+
+class LeaseEnded(Exception):
+    """The gate has ended the block: its work may be sent again, under a new lease.
+
+    `ending` is `aborted`, or `discarded` or `lost` where the outcome counts as unknown.
+    """
+
+    def __init__(self, lease: str, ending: str, why: str) -> None:
+        super().__init__(f"lease {lease}: {ending}" + (f" ({why})" if why else ""))
+        self.lease, self.ending, self.why, self.retry = lease, ending, why, True
+
+
+class GateLease:
+    """What one block was admitted to."""
+
+    def __init__(self, run: Run, block: Block, engine: BlockEngine, incarnation: str) -> None:
+        self._run, self._block, self._engine = run, block, engine
+        self.id, self.session, self.incarnation = run.lease, run.session, incarnation
+        self.epoch, self.version = run.epoch, run.version
+        """Of the gate, when it admitted the block."""
+        self.failure: str | None = None
+
+    def tokens(self, ids: Sequence[int], logprobs: Sequence[float] | None = None) -> int | None:
+        """Record tokens that the server has just made; the version that labels them.
+
+        Between the stop and the go of `keep` it is still the old one. `logprobs` are natural logarithms, one
+        for each token. Raises ValueError where their numbers differ.
+        """
+        logs = [math.nan] * len(ids) if logprobs is None else logprobs
+        version = self._block.version
+        if version is not None:
+            self._run.tokens([Token(i, p, version) for i, p in zip(ids, logs, strict=True)])
+            self._run.fresh.clear()
+            self._engine.count(len(ids))
+        return version
+
+    def fail(self, why: str) -> None:
+        """The block has failed, though it leaves without an exception."""
+        self.failure = why
+
+
+class Admission:
+    """`async with` around one block, once. Raises Refusal on entering, LeaseEnded."""
+
+    def __init__(self, front: Front, engine: BlockEngine, call: Call) -> None:
+        self._front, self._engine, self._call = front, engine, call
+        self._cancels, self._is_used = 0, False
+        self._run: Run
+        self._block: Block
+        self._lease: GateLease
+
+    async def __aenter__(self) -> GateLease:
+        task = asyncio.current_task()
+        assert task is not None
+        if self._is_used:
+            raise RuntimeError("this admission was used: call admit for each block")
+        self._is_used = True
+        self._cancels, block = task.cancelling(), self._engine.expect(self._call.lease, task)
+        if block is None:
+            raise self._front.door.refuse("reused", f"a block is under lease {self._call.lease!r}: take a new id")
+        self._block = block
+        try:
+            self._run = await self._front.enter(self._call)
+        except BaseException:
+            self._engine.leave(block, _ABORTED)
+            raise
+        try:
+            if not self._front.leases.forward(self._run):
+                self._engine.leave(block, _ABORTED)
+            has_begun = await asyncio.shield(block.begun)
+        except asyncio.CancelledError:
+            self._engine.abandon(block, _ABORTED)
+            if not self._is_the_gates(task):
+                raise
+            has_begun = False
+        if not has_begun:
+            await self._settled()
+            raise LeaseEnded(self._run.lease, self._run.ending, self._run.why)
+        self._lease = GateLease(self._run, block, self._engine, self._front.incarnation)
+        return self._lease
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        run, is_cancelled = self._run, isinstance(error, (asyncio.CancelledError, GeneratorExit))
+        self._engine.leave(self._block, self._finish(error, is_cancelled))
+        ended_by_gate = self._is_the_gates(task) and is_cancelled
+        if is_cancelled and not ended_by_gate:
+            return
+        await self._settled()
+        if ended_by_gate or (error is None and run.ending not in (Ending.COMPLETED, Ending.FAILED)):
+            raise LeaseEnded(run.lease, run.ending, run.why) from None
+
+    def _finish(self, error: BaseException | None, is_cancelled: bool) -> Finish:
+        if is_cancelled:
+            return _ABORTED
+        if error is not None:
+            return Finish(FinishReason.FAILED, repr(error))
+        if self._lease.failure is not None:
+            return Finish(FinishReason.FAILED, self._lease.failure)
+        return Finish(FinishReason.STOP)
+
+    def _is_the_gates(self, task: asyncio.Task[object]) -> bool:
+        """Whether only the gate has cancelled the task since it came; its own cancellation is then taken back."""
+        return self._block.has_cancelled and self._block.task is task and task.uncancel() <= self._cancels
+
+    async def _settled(self) -> None:
+        """Return when the lease is over: its record and receipt are stored."""
+        run = self._run
+        while not run.ending:
+            await run.wake.wait()
+            run.wake.clear()
+
+
+_ABORTED = Finish(FinishReason.ABORTED, "it was cancelled")

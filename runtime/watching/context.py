@@ -1,0 +1,78 @@
+"""Who watches what a process does: told of each front and each controller before its first step.
+
+Rules of this file:
+
+- Watchers are those of the context; whoever opens a front or a controller tells them, and when it is over.
+- A watcher only looks: what it raises is an error of this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..controller.controller import Controller
+    from ..workers.front import Front
+
+End = Callable[[], None]
+"""Called once, when what was watched is over."""
+
+
+def nothing() -> None:
+    """Nobody asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watchers:
+    """`parent` gives what a request that comes now is a part of; see `spans.py`."""
+
+    fronts: tuple[Callable[[Front], End], ...] = ()
+    controllers: tuple[Callable[[Controller], End], ...] = ()
+    parent: Callable[[], Any] = nothing
+
+
+_NOBODY = Watchers()
+WATCHERS: ContextVar[Watchers] = ContextVar("watchers", default=_NOBODY)
+
+
+@contextlib.contextmanager
+def watched_by(watchers: Watchers) -> Iterator[None]:
+    """Have these told of what is opened inside, after those that are there."""
+    there = WATCHERS.get()
+    both = Watchers(
+        there.fronts + watchers.fronts,
+        there.controllers + watchers.controllers,
+        watchers.parent if watchers.parent is not nothing else there.parent,
+    )
+    token = WATCHERS.set(both)
+    try:
+        yield
+    finally:
+        WATCHERS.reset(token)
+
+
+def begin_front(front: Front) -> End:
+    """Tell of a front that has not stepped yet; what is returned is called at its end."""
+    return _begin(WATCHERS.get().fronts, front)
+
+
+def begin_controller(controller: Controller) -> End:
+    """Tell of a controller that has not stepped yet; what is returned is called at its end."""
+    return _begin(WATCHERS.get().controllers, controller)
+
+
+def parent() -> Any:
+    """What a request that comes now is a part of; None where nobody asks."""
+    return WATCHERS.get().parent()
+
+
+def _begin(watchers: tuple[Callable[[Any], End], ...], watched: Any) -> End:
+    with ExitStack() as stack:
+        for watch in watchers:
+            stack.callback(watch(watched))
+        return stack.pop_all().close

@@ -1,0 +1,158 @@
+"""What keeps processes alive: lives on the roster, orders, the crash budget, what earlier supervisors left."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sluicegate.runtime.config import as_json
+from sluicegate.runtime.controller.config import ControllerConfig
+from sluicegate.runtime.controller.register import Register
+from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.launcher import Launcher
+from sluicegate.runtime.supervisor import Budget, Charge, Supervisor
+
+START_S = 120.0
+
+
+@asynccontextmanager
+async def supervised(folder: Path, budget: Budget | None = None) -> AsyncIterator[Supervisor]:
+    (folder / "processes").mkdir(exist_ok=True)
+    with Roster(folder / "r.db") as roster:
+        async with Launcher(folder / "processes") as launcher, Supervisor(roster, launcher, budget) as supervisor:
+            yield supervisor
+
+
+def unusable(incarnation: str) -> dict[str, Any]:
+    """A config that no worker takes: its process ends before it is ready."""
+    return {"replica": incarnation}
+
+
+def controller(folder: Path) -> Charge:
+    """A process that is kept: the lightest one there is."""
+
+    def config(incarnation: str) -> Any:
+        return as_json(
+            ControllerConfig(run="test", register=folder / "r.db", manifests=folder, incarnation=incarnation)
+        )
+
+    return Charge("c", "controller", config, START_S)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+async def test_what_dies_too_often_is_held_with_its_reason_until_it_is_released(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with supervised(tmp_path, Budget(lives=2)) as supervisor:
+        supervisor.keep(Charge("a", "rollout", unusable, START_S))
+        roster = supervisor.roster
+        assert await supervisor.changed.until(lambda: "a" in roster.holds(), START_S)
+        assert [life.incarnation for life in roster.lives()] == ["a.1", "a.2", "a.3"]
+        assert "3 lives of a ended within 600 s" in roster.holds()["a"]
+        assert "did not start" in roster.holds()["a"]
+        assert any("is held" in record.message for record in caplog.records if record.levelno == logging.ERROR)
+        await asyncio.sleep(1)
+        assert len(roster.lives()) == 3
+        assert roster.release("a")
+        assert await supervisor.changed.until(lambda: len(roster.lives()) > 3, START_S)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_orders_end_lives_and_only_those_that_retire_are_not_replaced(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as supervisor:
+        roster = supervisor.roster
+        supervisor.keep(controller(tmp_path))
+
+        async def life(incarnation: str) -> None:
+            def is_ready() -> bool:
+                worker = supervisor.workers.get(incarnation)
+                return worker is not None and bool(worker.ready)
+
+            assert await supervisor.changed.until(is_ready, START_S)
+            found = roster.life(incarnation)
+            assert found is not None
+            assert found.control == supervisor.workers[incarnation].ready["control"]
+
+        await life("c.1")
+        # It is ended whoever rules by now: the order stood when it was given.
+        assert roster.order_end("c.1", roster.ruling(), "it is dead")
+        await life("c.2")
+        first = roster.life("c.1")
+        assert first is not None
+        assert first.ended == "signal 9"
+        term = roster.ruling()
+        assert term == 2
+        assert roster.order_retirement("c.2", term, "it leaves")
+        assert roster.order_end("c.2", term, "it has left")
+        assert await supervisor.changed.until(lambda: roster.living() == [], 60)
+        second = roster.life("c.2")
+        assert second is not None
+        assert second.ended == "status 0"
+        await asyncio.sleep(1)
+        assert len(roster.lives()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_controller_that_is_overruled_says_so_and_is_not_replaced(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as supervisor:
+        supervisor.keep(controller(tmp_path))
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        with Register(tmp_path / "r.db") as register:
+            register.new_term()
+        assert await supervisor.changed.until(lambda: supervisor.roster.living() == [], 60)
+        [life] = supervisor.roster.lives()
+        assert life.ended == "status 3"
+        assert "the controller of term 1 is overruled: term 2 rules" in supervisor.workers["c.1"].said_last()
+        await asyncio.sleep(1)
+        assert len(supervisor.roster.lives()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_roster_that_cannot_be_written_ends_nothing_and_is_written_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with supervised(tmp_path) as supervisor:
+        supervisor.keep(controller(tmp_path))
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        other = sqlite3.connect(tmp_path / "r.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        supervisor.workers["c.1"].kill()
+        await supervisor.workers["c.1"].wait()
+        async with asyncio.timeout(60):
+            while "cannot be written" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.1)
+        assert [life.incarnation for life in supervisor.roster.living()] == ["c.1"]
+        other.execute("ROLLBACK")
+        other.close()
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        assert [life.incarnation for life in supervisor.roster.living()] == ["c.2"]
+
+
+async def test_what_an_earlier_supervisor_left_is_gone_before_anything_is_started(tmp_path: Path) -> None:
+    left = await asyncio.create_subprocess_exec("sleep", "60")
+    other = await asyncio.create_subprocess_exec("bash", "-c", "sleep 60; exit", "of", "a.1.json")
+    try:
+        with Roster(tmp_path / "r.db") as roster:
+            lost, reused = roster.begin("a", "rollout"), roster.begin("a", "rollout")
+            roster.enlist(lost, "127.0.0.1:1", "127.0.0.1:2", other.pid)
+            # Another process has the number of this one by now.
+            roster.enlist(reused, "127.0.0.1:1", "127.0.0.1:2", left.pid)
+        async with supervised(tmp_path) as supervisor:
+            assert supervisor.roster.living() == []
+            async with asyncio.timeout(10):
+                assert await other.wait() == -9
+            assert left.returncode is None
+    finally:
+        left.kill()
+        await left.wait()
