@@ -13,7 +13,7 @@ Rules of this file:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -39,14 +39,20 @@ LEAVES = "a run leaves the scope before"
 
 
 def judge_properties(
-    machine: Any, scope: Scope, found: Exploration, checkers: Sequence[str], timeout: float
+    machine: Any,
+    scope: Scope,
+    found: Exploration,
+    checkers: Sequence[str],
+    timeout: float,
+    only: Collection[str] | None = None,
 ) -> tuple[Claim, ...]:
     """Every property of `machine` by the step, which `found` this exploration of `scope`, and by `checkers`.
 
-    `timeout` is in seconds, for each run of a checker. Raises CheckerMissing.
+    With `only`, those of these names. `timeout` is in seconds, for each run of a checker. Raises CheckerMissing.
     """
-    ir: Ir = replace(machine.ir, scope=scope)
-    if not ir.properties:
+    asked = tuple(claim for claim in machine.ir.properties if only is None or claim.name in only)
+    ir: Ir = replace(machine.ir, scope=scope, properties=asked)
+    if not asked:
         return ()
     runs: list[Callable[[], dict[str, Judged]]] = []
     if "tla-checker" in checkers:

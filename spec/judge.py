@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -62,11 +62,16 @@ class Row:
 
 
 def judge_machine(
-    machine: Any, scope: Scope | None = None, checkers: Sequence[str] = CHECKERS, timeout: float = 600.0
+    machine: Any,
+    scope: Scope | None = None,
+    checkers: Sequence[str] = CHECKERS,
+    timeout: float = 600.0,
+    only: Collection[str] | None = None,
 ) -> Row:
     """A machine alone, in `scope`, by default its declared one.
 
-    Its explorations must be one, its table must be without faults, and its properties must hold.
+    Its explorations must be one, its table must be without faults, and its properties must hold. With
+    `only` the checkers explore nothing, and no property is judged but these: the row has no verdicts.
     `timeout` is in seconds, for each exploration. Raises CheckerMissing.
     """
     ir, began = machine.ir, time.monotonic()
@@ -80,24 +85,26 @@ def judge_machine(
         ended = threading.Event()
         with endable(ended.set):
             found = explore(machine, within, timeout=timeout, stopped=ended.is_set)
-        report = compare(machine, timeout, within, found, checkers)
+        report = compare(machine, timeout, within, found, checkers) if only is None else None
     except (TooLarge, RuntimeError) as error:
         if isinstance(error, CheckerMissing):
             raise
         return row(trouble=f"not proven: {error}")
-    verdicts = {"tla-checker": str(report.checker_distinct), "TLC": "equal graph" if report.ok else "differs"}
-    verdicts = {name: said for name, said in verdicts.items() if name in checkers}
+    verdicts: dict[str, str] = {}
+    if report is not None:
+        verdicts = {"tla-checker": str(report.checker_distinct), "TLC": "equal graph" if report.ok else "differs"}
+        verdicts = {name: said for name, said in verdicts.items() if name in checkers}
     told = findings(machine, found)
-    claims = judge_properties(machine, within, found, checkers, timeout)
+    claims = judge_properties(machine, within, found, checkers, timeout, only)
     troubles = [str(finding) for finding in told if finding.fault]
     # Where rules overlap the graphs differ because of that.
-    troubles += [report.difference] if report.difference and not found.overlaps else []
+    troubles += [report.difference] if report and report.difference and not found.overlaps else []
     troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok and claim.judged]
     left = [claim.name for claim in claims if not claim.judged]
     unjudged = bool(left) and not troubles
     troubles += [f"{', '.join(left)} not judged: {ALONE}"] if left else []
     return row(
-        report.states,
+        len(found.states),
         verdicts,
         "; ".join(troubles),
         examples=_of_claims(machine, within, claims),

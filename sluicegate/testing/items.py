@@ -2,7 +2,8 @@
 
 Rules of this file:
 
-- A machine or model is judged once, when the first of its items runs; the others read the result.
+- A machine or model is judged once, when the first of its items runs; the others read the result. Of
+  what no item of the run asks for, nothing is done.
 - An item passes only on a verdict of its own: what was not judged fails.
 """
 
@@ -45,6 +46,25 @@ class DeclaredFile(pytest.File):
                 yield Subject.from_parent(self, name=model.name, model=model)
 
 
+def items_of(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The items of each machine and model that a project names. Raises UsageError where one cannot be loaded."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        try:
+            machines, models = load_declared(name)
+        except (UnknownName, DeclarationError) as error:
+            raise pytest.UsageError(str(error)) from error
+        found.update({machine.__name__: _items(machine, None) for machine in machines})
+        found.update({model.name: _items(None, model) for model in models})
+    return found
+
+
+def _items(machine: Any, model: Any) -> tuple[str, ...]:
+    if machine is not None:
+        return TABLE, GRAPH, *(claim.name for claim in machine.ir.properties)
+    return *model.properties, CHECKERS
+
+
 class Subject(pytest.Collector):
     """One machine or model."""
 
@@ -53,19 +73,19 @@ class Subject(pytest.Collector):
         self.machine, self.model = machine, model
 
     def collect(self) -> Iterator[pytest.Item]:
-        if self.machine is not None:
-            names = (TABLE, GRAPH, *(claim.name for claim in self.machine.ir.properties))
-        else:
-            names = (*self.model.properties, CHECKERS)
-        for name in names:
+        for name in _items(self.machine, self.model):
             yield Verdict.from_parent(self, name=name)
 
     @cached_property
     def row(self) -> Row:
         from ..spec.judge import judge_machine, judge_system
 
+        asked = {item.name for item in self.session.items if item.parent is self}
         with unobserved():
-            return judge_machine(self.machine) if self.machine is not None else judge_system(self.model)
+            if self.machine is None:
+                return judge_system(self.model)
+            only = None if GRAPH in asked else asked - {TABLE}
+            return judge_machine(self.machine, only=only)
 
 
 class NotGood(Exception):
@@ -96,7 +116,7 @@ class Verdict(pytest.Item):
 def _said(row: Row, name: str) -> Iterator[str]:
     """Why an item is not good, line by line; nothing if it is."""
     faults = [finding for finding in row.findings if finding.fault]
-    if not row.verdicts:
+    if not (row.verdicts or row.distinct):
         yield row.trouble or "nothing was judged"
     elif name == TABLE:
         for finding in faults:

@@ -66,6 +66,20 @@ class _Collecting:
     def __init__(self, file: Path, names: list[str]) -> None:
         self.file, self.names = file, names
 
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Raises UsageError for an item of the file that is not there, with those that are."""
+        for argument in session.config.args:
+            path, *asked = str(argument).split("::")
+            if not asked or (session.config.invocation_params.dir / path).resolve() != self.file.resolve():
+                continue
+            from .items import items_of
+
+            known = items_of(self.names)
+            if asked[0] not in known:
+                raise pytest.UsageError(f"{FILE} has no {asked[0]}: it has {', '.join(known)}")
+            if asked[1:] and asked[1].partition("[")[0] not in known[asked[0]]:
+                raise pytest.UsageError(f"{asked[0]} has no item {asked[1]}: it has {', '.join(known[asked[0]])}")
+
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if file_path != self.file:
             return None

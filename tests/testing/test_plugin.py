@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sluicegate.spec import alone, judge
+
 pytest_plugins = ["pytester"]
 
 SHOP = '''
@@ -112,6 +114,39 @@ def test_an_item_can_be_chosen_and_paths_leave_them_out(pytester: pytest.Pyteste
     ):
         done = quick(pytester, "--collect-only", "-q", *words)
         assert [line for line in done.outlines if "::" in line] == names
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Order::nope", "Order has no item nope: it has table, graph, once, sent_unpaid, gets_sent"),
+        ("Ordr", "pyproject.toml has no Ordr: it has Order, clock"),
+    ],
+)
+def test_an_item_that_is_not_there_is_told_with_those_that_are(
+    pytester: pytest.Pytester, asked: str, said: str
+) -> None:
+    project(pytester, GOOD, late=2)
+    done = quick(pytester, f"pyproject.toml::{asked}")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert said in done.stderr.str()
+
+
+@pytest.mark.slow
+def test_of_what_no_chosen_item_asks_for_nothing_is_done(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(pytester, TWICE, late=2)
+    asked: list[object] = []
+    monkeypatch.setattr("sluicegate.spec.judge.compare", lambda *_: asked.append("graph"))
+    judged = alone.judge_properties
+    monkeypatch.setattr(judge, "judge_properties", lambda *a: asked.append(a[-1]) or judged(*a))
+    for item, passed in (("table", True), ("sent_unpaid", True), ("once", False)):
+        done = quick(pytester, f"pyproject.toml::Order::{item}")
+        done.assert_outcomes(passed=int(passed), failed=int(not passed))
+    assert asked == [set(), {"sent_unpaid"}, {"once"}]
+    assert "once fails: always paid ≤ 1" in done.stdout.str()
+    assert "TLC fails" in done.stdout.str()
 
 
 @pytest.mark.parametrize(
