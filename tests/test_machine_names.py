@@ -94,7 +94,7 @@ def test_a_broken_declaration_prints_its_problems(
     command: list[str], module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / f"{module}.py").write_text(BROKEN)
-    assert main([*command, f"{module}:Door"]) == 1
+    assert main([*command, f"{module}:Door"]) == 2
     error = capsys.readouterr().err
     assert "machine Door: 1 problem" in error
     assert f"{module}.py:7" in error

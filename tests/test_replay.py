@@ -246,12 +246,12 @@ def test_check_saves_and_replay_runs_a_counterexample_of_ones_own_machine(
     assert main(words) == 1
     said = capsys.readouterr().out
     assert "sequenceDiagram" in said
-    assert "saved found/Turnstile.json" in said
-    assert "saved found/test_turnstile.py" in said
-    run_case((tmp_path / "found" / "test_turnstile.py").read_text())
-    assert main(["replay", "found/Turnstile.json", "--pytest", "again.py"]) == 0
+    assert "saved found/Turnstile-free_ride.json" in said
+    assert "saved found/test_found_turnstile_free_ride.py" in said
+    run_case((tmp_path / "found" / "test_found_turnstile_free_ride.py").read_text())
+    assert main(["replay", "found/Turnstile-free_ride.json", "--pytest", "again.py"]) == 0
     assert "the real machines follow its one step" in capsys.readouterr().out
-    assert (tmp_path / "again.py").read_text() == (tmp_path / "found" / "test_turnstile.py").read_text()
+    assert (tmp_path / "again.py").read_text() == (tmp_path / "found" / "test_found_turnstile_free_ride.py").read_text()
     assert main([*words[:5], "turnstile_broken.py/found"]) == 2
     assert "cannot write to turnstile_broken.py/found" in capsys.readouterr().err
 
@@ -263,7 +263,7 @@ def test_an_event_that_leaves_its_machine_as_it_was_is_told_and_replayed_too(
     words = ["check", "examples.lock", "--model", "not-fenced", "--checker", "tla-checker", "--save", str(tmp_path)]
     assert main(words) == 0
     assert "5. Write(token=1?) [last]" in capsys.readouterr().out
-    assert main(["replay", str(tmp_path / "not-fenced.json")]) == 0
+    assert main(["replay", str(tmp_path / "not-fenced-NoneOverwritten.json")]) == 0
     assert "the real machines follow all 5 steps" in capsys.readouterr().out
 
 
