@@ -141,7 +141,7 @@ class _Body(dict[str, Any]):
                     value.name = name
             case Expr() if value.is_unbound_field:
                 value.bind(name)
-            case Rule() | Action() | Guarded() if value is not self.get(value.name):
+            case Rule() | Action() | Guarded() if value.name != name and value is not self.get(value.name):
                 loose.taken(value)
                 value = replace(value, name=name)
         super().__setitem__(name, value)
