@@ -126,6 +126,11 @@ G9 == /\ \A mes \in Sent("Drain") :
            \A r \in ctl[mes.term].sync.members : node[r].gate.epoch >= mes.epoch \/ IsNew(r)
       /\ \A r \in Replica : node[r].gate.state = "INSTALLING" => ~node[r].expired
 
+\* Unless its own deadline reopened it, a gate serves nothing above what is published.
+Recorded == "deadline" \in Faults \/ \A r \in Replica :
+  (node[r].gate.state \in {"OPEN", "REOPENED"} /\ node[r].gate.version # <<>>) =>
+    (durable.published # <<>> /\ node[r].gate.version[1] <= durable.published[1])
+
 \* What a message that was dropped carried would change nothing: in its states and of older epochs.
 Pruned == \A r \in Replica : \A name \in Commands \ {"Renew", "Escalate", "Poison"} :
             /\ node[r].gate.state \in Past(name) => ~Acts(name, node[r].gate, node[r].gate.term, node[r].gate.epoch)

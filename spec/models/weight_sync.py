@@ -53,15 +53,16 @@ def _kinds(faults: str) -> frozenset[str]:
 
 def _holds(
     name: str, about: str, distinct: int, *, also: tuple[str, ...] = (), profile: Profile = "small",
-    behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
+    alone: bool = False, behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
 ) -> SystemModel:  # fmt: skip
-    """A model whose safety must hold; outside the small profile by TLC, and with symmetry where it explores all."""
-    alike = profile == "full"
+    """A model whose safety must hold; by TLC `alone` and outside the small profile, with symmetry where it
+    explores all."""
+    alike = alone or profile == "full"
     constants = bounds(faults=faults, alike=alike, **at)
     config = Config(constants=constants, invariants=(*SAFETY, *also), symmetry="Alike" if alike else "")
     return SystemModel(
         name, about, "WeightSync", config, distinct=distinct, profile=profile, faults=_kinds(faults),
-        tlc_only=profile != "small", behaviours=behaviours, depth=depth,
+        tlc_only=alone or profile != "small", behaviours=behaviours, depth=depth,
     )  # fmt: skip
 
 
@@ -96,7 +97,7 @@ _VOLATILE = bounds(terms=2, faults="trainer-crash controller-crash", scene="vola
 WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "swap", "2 replicas, an operation, members dropped at any time",
-        5202, replicas=2, faults="silence",
+        5202, also=("Recorded",), replicas=2, faults="silence",
     ),
     _holds(
         "expiry", "2 replicas, an operation, deadlines pass at any time",
@@ -108,7 +109,11 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "stale", "1 replica, a takeover at any step, the older controller goes on",
-        795, terms=2, faults="stale-controller",
+        795, also=("Recorded",), terms=2, faults="stale-controller",
+    ),
+    _holds(
+        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
+        4412, also=("Recorded",), alone=True, replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "lend", "1 replica whose device is lent, silence and crashes",
@@ -153,10 +158,6 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
         14585, profile="full", replicas=2, epochs=2, faults=_ENGINE,
-    ),
-    _holds(
-        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
-        4412, profile="full", replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "stale-full", "2 replicas, an operation and a takeover, the older controller goes on",
