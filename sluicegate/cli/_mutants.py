@@ -38,7 +38,7 @@ def run(wanted: list[str]) -> int:
     report = Report(list(zip(mutants, verdicts, strict=True)))
     for line in report.lines():
         print(line)
-    troubles = report.troubles()
+    troubles = report.troubles(whole=not wanted)
     troubles += [] if wanted else [f"{name}: is argued for, and there is no such mutant" for name in report.unknown()]
     for trouble in troubles:
         print(f"FAILED: {trouble}")
