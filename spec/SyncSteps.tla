@@ -211,7 +211,8 @@ Obeys ==
        \A e \in Epochs : e > m.epoch =>
          /\ SyncRestore_acts(m, e, m.published)
          /\ \A v \in Versions : \A some \in SUBSET Replica : Enough(some) =>
-              /\ Newer(v) => SyncBegin_acts(m, e, v, some, "wait", FALSE) /\ SyncBegin_acts(m, e, v, some, "keep", TRUE)
+              /\ Newer(v) => SyncBegin_acts(m, e, v, some, "wait", FALSE)
+              /\ Newer(v) => SyncBegin_acts(m, e, v, some, "keep", TRUE)
               /\ m.published = <<v>> => SyncBegin_acts(m, e, v, some, "wait", TRUE)
   /\ m.state = "SEALING" => \A r \in m.members \ m.answered : SyncSealed_acts(m, r)
   /\ m.state = "DRAINING" => \A r \in m.members \ m.answered : SyncDrained_acts(m, r)

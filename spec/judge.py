@@ -146,11 +146,11 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     An interrupt ends TLC at once, tla-checker at its time limit. Raises CheckerMissing.
     """
     try:
+        model = system.model()
         if not (system.properties or system.config.check_deadlock):
             raise ModelError("nothing is claimed: name invariants or properties in its Config")
-        if system.violates and system.violates not in system.config.invariants:
-            raise ModelError(f"{system.violates} should fail and is not asked: name it in invariants of its Config")
-        model = system.model()
+        if system.violates and system.violates not in system.properties:
+            raise ModelError(f"{system.violates} should fail and is not asked: name it in its Config")
     except ModelError as error:
         return Row(system.name, _properties(system), 0, 0.0, {}, f"error: {error}")
     began = time.monotonic()

@@ -11,7 +11,6 @@ Rules of this file:
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -279,6 +278,7 @@ class MapOf(Expr, Generic[K, V]):
         self._declare(lambda: MapOf[key, value], ())
 
     def get(self, key: K) -> Opt[V]:
+        _require_no_option(f"{self}.get(...)", self._value)
         return Opt.of_node(Node("map_get", (self.node, lift(key, self._key)), Type("opt", args=(self._value,))))
 
     def has(self, key: K) -> Bool:
@@ -319,6 +319,7 @@ class SeqOf(Expr, Generic[T]):
         return Nat.of_node(Node("seq_size", (self.node,), NAT))
 
     def first(self) -> Opt[T]:
+        _require_no_option(f"{self}.first()", self.node.type.args[0])
         return Opt.of_node(Node("seq_head", (self.node,), Type("opt", args=self.node.type.args)))
 
     def append(self, item: T | Any) -> Change:
@@ -379,7 +380,8 @@ class Record(Expr):
     def __eq__(self, other: Any) -> Any:
         if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
             return _compare("eq", self, other)
-        return isinstance(other, Record) and type(self) is type(other) and self.values == other.values
+        # By name and members, as the language tells types apart: two modules may declare one record.
+        return isinstance(other, Record) and self._named() == other._named() and self.values == other.values
 
     def __ne__(self, other: Any) -> Any:
         if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
@@ -387,7 +389,10 @@ class Record(Expr):
         return not self == other
 
     def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return hash((type(self), *self.values.values()))
+        return hash((self._named(), *self.values.values()))
+
+    def _named(self) -> str:
+        return type(self).__name__
 
     def __str__(self) -> str:
         if "node" in self.__dict__:
@@ -400,6 +405,12 @@ class Record(Expr):
 _classes: dict[Type, Any] = {}
 
 
+def _require_no_option(what: str, item: Type) -> None:
+    """An Opt of an Opt is nothing that the checkers and the compiled step tell apart in the same way."""
+    if item.kind == "opt":
+        stop(what, "would be an Opt of an Opt", "keep the items in a Record or under an Id")
+
+
 def class_of(type_: Type) -> Any:
     """The class that was declared as `type_`: an enum, an id sort or a record."""
     return _classes[type_]
@@ -410,21 +421,15 @@ def type_of(hint: Any) -> Type:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is EnumOf:
         (enum,) = args
-        if odd := [m.value for m in enum if not _WRITABLE.fullmatch(str(m.value))]:
-            mend = "use printable ASCII without quotes and backslashes"
-            raise TypeError(f"{enum.__name__} has the value {odd[0]!r}: {mend}")
         result = Type("enum", enum.__name__, members=tuple(m.value for m in enum))
         _classes[result] = enum
         return result
     if origin in _CONTAINERS:
         inner = tuple(type_of(a) for a in args)
         kind = _CONTAINERS[origin]
-        # What `first` and `get` give of such a one would be an Opt in an Opt.
-        twice = kind in ("opt", "seq", "map") and inner[-1].kind == "opt"
-        if twice or any(a.kind in ("map", "note") for a in inner):
+        if (kind == "opt" and inner[0].kind == "opt") or any(a.kind in ("map", "note") for a in inner):
             raise TypeError(
-                f"{hint} nests what cannot be nested (Opt in Opt, Seq or Map; Map or Note in anything): "
-                "use a Record or an Id"
+                f"{hint} nests what cannot be nested (Opt in Opt, Map or Note in anything): use a Record or an Id"
             )
         return Type(kind, args=inner)
     if isinstance(hint, type) and issubclass(hint, Expr):
@@ -447,9 +452,6 @@ def type_of(hint: Any) -> Type:
         f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)"
     )
 
-
-_WRITABLE = re.compile(r"[ !#-\[\]-~]+")
-"""What every checker reads as it is written."""
 
 _CONTAINERS: dict[Any, typing.Literal["opt", "set", "map", "seq"]] = {
     Opt: "opt",

@@ -105,6 +105,8 @@ def _module(name: str, module: str) -> ModuleType:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
+        # A file that was just written is seen.
+        importlib.invalidate_caches()
         return importlib.import_module(module)
     except (DeclarationError, KeyboardInterrupt):
         raise
@@ -113,7 +115,7 @@ def _module(name: str, module: str) -> ModuleType:
             raise UnknownName(f"{name}: there is no module {error.name}: run from the folder that holds it") from error
         said = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
         frames = traceback.extract_tb(error.__traceback__)
-        own = [f for f in frames if f.filename.startswith(os.getcwd()) and f.filename not in LANGUAGE]
+        own = [f for f in frames[1:] if f.filename.startswith(os.getcwd()) and f.filename not in LANGUAGE]
         where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
         raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
 

@@ -11,7 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 from ...statemachines.ir import Scope, Type
-from .expressions import EMPTY_MAP, Names, bracketed
+from .expressions import EMPTY_MAP, Names, bracketed, quoted
 
 
 def domain(kind: Type, name: str, scope: Scope, names: Names) -> str:
@@ -22,7 +22,7 @@ def domain(kind: Type, name: str, scope: Scope, names: Names) -> str:
         case "nat":
             return f"0..{scope.bound(name)}"
         case "enum":
-            return "{" + ", ".join(f'"{m}"' for m in kind.members) + "}"
+            return "{" + ", ".join(map(quoted, kind.members)) + "}"
         case "id":
             return kind.name
         case "note":

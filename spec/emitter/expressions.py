@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -70,6 +71,22 @@ def bracketed(text: str) -> str:
     return text if atom(text) else f"({text})"
 
 
+class EmitError(RuntimeError):
+    """A machine that cannot be written in TLA+; says what is in the way and how to mend it."""
+
+
+_WRITABLE = re.compile(r"[ !#-\[\]-~]*")
+
+
+def quoted(text: str) -> str:
+    """A string in TLA+. Raises EmitError for one that not every checker reads as it is written."""
+    if not _WRITABLE.fullmatch(text):
+        raise EmitError(
+            f"the value {text!r} cannot be written in TLA+: use printable ASCII without quotes and backslashes"
+        )
+    return f'"{text}"'
+
+
 def literal(kind: Type, value: object) -> str:
     """A constant of type `kind` in TLA+.
 
@@ -81,7 +98,7 @@ def literal(kind: Type, value: object) -> str:
         case "nat":
             return str(value)
         case "enum" | "id":
-            return f'"{value}"'
+            return quoted(str(value))
         case "note":
             return '""'
         case "opt":

@@ -16,8 +16,8 @@ import textwrap
 from collections import Counter
 
 from ...statemachines.ir import Event, Ir
-from .expressions import Names, bracketed, denied, literal, parts, render
-from .rules import Condition, EmitError, Place, Rule, arguments, camel, rules
+from .expressions import EmitError, Names, bracketed, denied, literal, parts, render
+from .rules import Condition, Place, Rule, arguments, camel, rules
 
 WIDTH = 110
 STANDARD = "Naturals, Sequences, FiniteSets"

@@ -13,10 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...statemachines.ir import TRUE, Branch, Event, Field, Ir, Node
-
-
-class EmitError(RuntimeError):
-    """A machine that cannot be written in TLA+; says what is in the way and how to mend it."""
+from .expressions import EmitError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 
 from sluicegate import Event, Machine, Nat, SetOf, State, Table, columns, row, stay
 from sluicegate.spec.emitter import emit, emit_alone, files
-from sluicegate.spec.emitter.rules import EmitError
+from sluicegate.spec.emitter.expressions import EmitError
 from sluicegate.statemachines.operators import OPERATORS
 
 

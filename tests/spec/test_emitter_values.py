@@ -8,6 +8,8 @@ import pytest
 from emitter_claims import facts, model
 
 from sluicegate.spec.checkers import tla_checker, tlc
+from sluicegate.spec.emitter.expressions import EmitError, literal
+from sluicegate.statemachines.ir import Type
 from sluicegate.statemachines.machines import MACHINES
 
 
@@ -35,3 +37,9 @@ def test_a_wrong_claim_fails(turnstile, checker):
     claims = [*facts(turnstile), 'TurnstilePush_rule([state |-> "LOCKED", coins |-> 0]) = "to_locked"']
     result = checker.check(model(turnstile.ir, claims), timeout=120)
     assert (result.verdict, result.violated) == ("violated", f"Claim{len(claims) - 1}")
+
+
+@pytest.mark.parametrize("value", ['"', "\n", "a\\b", "\t", "\r", "\u2028", "é"])
+def test_a_value_that_not_every_checker_reads_is_refused(value: str) -> None:
+    with pytest.raises(EmitError, match="use printable ASCII without quotes and backslashes"):
+        literal(Type("enum", "Odd", members=(value,)), value)

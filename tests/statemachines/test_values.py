@@ -150,3 +150,11 @@ def test_enums_come_back_as_members() -> None:
     event = decode_event(Gate, encode_event(Gate, Gate.Seal(term=0, epoch=1, mode=Mode.KEEP, window=5)))
     assert event.mode is Mode.KEEP
     assert Gate.step(Gate.initial(ranks=frozenset({"r"})), event)[0].mode is Mode.KEEP
+
+
+def test_records_of_two_modules_are_one_type_if_named_and_made_alike() -> None:
+    made = [type("Pair", (Record,), {"__annotations__": {"one": Nat, "two": Nat}}) for _ in range(2)]
+    first, second = (cls(one=1, two=2) for cls in made)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != made[1](one=1, two=3)

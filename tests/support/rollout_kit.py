@@ -94,6 +94,8 @@ def worker_process(kind: str, config: Any, folder: Path) -> Iterator[tuple[subpr
         assert process.stdout is not None
         readable, _, _ = select.select([process.stdout], [], [], START_S)
         line = process.stdout.readline() if readable else b""
+        if not line and readable:
+            process.wait(START_S)
         assert line, f"the worker said nothing; its exit status is {process.poll()}"
         yield process, json.loads(line)
     finally:
