@@ -298,6 +298,9 @@ async def test_a_whole_cohort_publishes_and_pauses_over_mutual_tls(tmp_path: Pat
                 while not (supervisor.present("r0") and supervisor.present("controller")):  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
             async with ControllerClient.of_register(register, within=WITHIN_S) as client:
+                async with asyncio.timeout(START_S):
+                    while [r.state for r in (await client.status()).replicas] != ["SYNCING"]:  # noqa: ASYNC110
+                        await asyncio.sleep(0.2)
                 for version in (1, 2):
                     weights.publish(version)
                     assert (await client.sync(version)).version == version
