@@ -183,9 +183,9 @@ class BlockEngine:
                 async with asyncio.timeout(self._hooks.longest):
                     await self._hooks.freeze(epoch)
                 self._look()
-                for block in self._forwarded():
-                    block.sink.suspended(epoch)  # pyright: ignore[reportOptionalMemberAccess]
-            return [block.lease for block in self._forwarded()]
+                for _, sink in self._forwarded():
+                    sink.suspended(epoch)
+            return [block.lease for block, _ in self._forwarded()]
 
     async def continue_(self, epoch: int) -> bool:
         """See `Engine.continue_`."""
@@ -195,13 +195,13 @@ class BlockEngine:
             self._continued = max(self._continued, epoch)
             if self._frozen is not None and self._hooks.continue_ is not None:
                 # First the labels: what the hook lets run is made by the weights that are there now.
-                for block in self._forwarded():
+                for block, _ in self._forwarded():
                     block.version = self.version
                 async with asyncio.timeout(self._hooks.longest):
                     await self._hooks.continue_(epoch)
                 self._frozen = None
-                for block in self._forwarded():
-                    block.sink.continued(epoch)  # pyright: ignore[reportOptionalMemberAccess]
+                for block, sink in self._forwarded():
+                    sink.continued(epoch)
                     if not block.is_running:
                         self._start(block)
                 self._look()
@@ -275,8 +275,8 @@ class BlockEngine:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _forwarded(self) -> list[Block]:
-        return [block for block in self._blocks.values() if block.sink is not None]
+    def _forwarded(self) -> list[tuple[Block, Sink]]:
+        return [(block, block.sink) for block in self._blocks.values() if block.sink is not None]
 
     def _start(self, block: Block) -> None:
         block.version, block.is_running = self.version, True
