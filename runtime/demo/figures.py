@@ -21,6 +21,7 @@ class TraceFigures:
 
     lines: int = 0
     admissions: int = 0
+    """With those that a killed process did not log and a later life found in its records."""
     receipts: int = 0
     lost: int = 0
     unlogged: int = 0
@@ -46,6 +47,7 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
     over: set[str] = set()
     killed: set[str] = set()
     closed: set[str] = set()
+    found: set[str] = set()
     with trace.open() as lines:
         for text in lines:
             line = json.loads(text)
@@ -57,6 +59,8 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
                 if line["machine"] == "Lease":
                     # A lease that outlived its process has its end in the next life's log.
                     states.setdefault(line["instance"], set()).add(line["after"])
+            elif line["line"] == "new" and line["machine"] == "Lease" and line["restored"]:
+                found.add(line["instance"])
             elif line["line"] == "fact" and line["fact"] == "receipt":
                 figures.receipts += 1
                 over.add(line["instance"])
@@ -65,6 +69,7 @@ def count(trace: Path, digests: Mapping[int, Mapping[str, str]]) -> TraceFigures
                 killed.add(line["incarnation"])
             elif line["line"] == "closed":
                 closed.add(line["incarnation"])
+    figures.admissions += len(found - admitted.keys())
     over |= {lease for lease, seen in states.items() if "LOST" in seen}
     open_ends = {lease: life for lease, life in admitted.items() if lease not in over}
     figures.unlogged = sum(life in killed - closed for life in open_ends.values())

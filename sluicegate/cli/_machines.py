@@ -115,7 +115,9 @@ def _module(name: str, module: str) -> ModuleType:
             raise UnknownName(f"{name}: there is no module {error.name}: run from the folder that holds it") from error
         said = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
         frames = traceback.extract_tb(error.__traceback__)
-        own = [f for f in frames[1:] if f.filename.startswith(os.getcwd()) and f.filename not in LANGUAGE]
+        # From sys.path a module may come of another folder than this one.
+        folders = tuple(os.path.dirname(f.filename) for f in frames if f.name == "<module>")
+        own = [f for f in frames[1:] if f.filename.startswith(folders) and f.filename not in LANGUAGE]
         where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
         raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
 
