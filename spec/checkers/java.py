@@ -72,7 +72,8 @@ def archive() -> tuple[str, ...]:
 
 
 def _make_archive(java: Path, jar: Path, file: Path) -> None:
-    """Run TLC over a model of four states and keep the classes that it needed; several may do so at once."""
+    """Keep the classes that TLC needs for a model of four states, and Java's own: the runtime that is installed
+    comes without an archive of those, so one that only adds to it cannot be made. Several may do so at once."""
     with (
         tempfile.TemporaryDirectory(prefix="sluicegate-tlc-") as name,
         tempfile.TemporaryDirectory(dir=file.parent) as own,
@@ -80,12 +81,15 @@ def _make_archive(java: Path, jar: Path, file: Path) -> None:
         folder, made = Path(name), Path(own) / file.name
         (folder / "One.tla").write_text(_ONE_STATE, encoding="utf-8")
         (folder / "One.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT Small\n", encoding="utf-8")
-        command = [
-            str(java), f"-XX:ArchiveClassesAtExit={made}", "-Xlog:disable", "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={folder}", "-cp", str(jar), "tlc2.TLC", "-tool",
-            "-metadir", str(folder / "states"), "-deadlock", "-config", "One.cfg", "One.tla",
-        ]  # fmt: skip
-        subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        classes = folder / "classes"
+        start = [str(java), "-Xlog:disable", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        of = ["-cp", str(jar)]
+        model = ["tlc2.TLC", "-tool", "-metadir", str(folder / "states"), "-deadlock", "-config", "One.cfg", "One.tla"]
+        for command in (
+            [*start, f"-XX:DumpLoadedClassList={classes}", f"-Djava.io.tmpdir={folder}", *of, *model],
+            [*start, "-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={made}", *of],
+        ):
+            subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
         if made.is_file():
             made.replace(file)
 
