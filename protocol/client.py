@@ -148,7 +148,13 @@ def dial(address: str, access: Access | None = None) -> aio.Channel:
     """A channel to `host:port`, by the process's own settings if no others are given. Raises AccessError."""
     access = access or ACCESS.get()
     credentials = channel_credentials(access)
-    options = {**dict(CHANNEL_OPTIONS), "grpc.max_receive_message_length": access.message_bytes}
+    options = {
+        **dict(CHANNEL_OPTIONS),
+        "grpc.max_receive_message_length": access.message_bytes,
+        # A refusal comes in headers, with the snapshot of its instance: it may be as large as an answer.
+        "grpc.max_metadata_size": access.message_bytes,
+        "grpc.absolute_max_metadata_size": access.message_bytes,
+    }
     if credentials is not None:
         # It also bounds how long a connection may take to be made, and TLS has more to do for one.
         options["grpc.min_reconnect_backoff_ms"] = 3000

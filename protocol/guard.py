@@ -5,6 +5,7 @@ Rules of this file:
 - A token that is sent decides alone, whoever's certificate the connection has; so a `data` token never
   reaches what needs `control`. Without one the certificate decides.
 - Who may not call is told what to give, and nothing else happens: the method is not entered.
+- What comes is read only after its caller was let in; what cannot be read is refused as malformed.
 - Tokens are compared in constant time, all of them, and are kept as digests.
 """
 
@@ -14,17 +15,18 @@ import hmac
 import inspect
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 from grpc import StatusCode, aio
 
 from .access import Access
-from .refusals import CALLS, FORBIDDEN, UNAUTHENTICATED, refuse
+from .refusals import CALLS, FORBIDDEN, MALFORMED, UNAUTHENTICATED, refuse
 from .roles import ALL_ROLES, ANYBODY, Role
 from .sources import Kept
 from .tokens import digest, read_tokens
@@ -126,18 +128,33 @@ class Guard(aio.ServerInterceptor):
 
     def _guard(self, path: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
         inner: Any = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
+        parse = handler.request_deserializer or bytes
 
-        async def answer(request: Any, context: Context) -> Any:
+        async def read(came: bytes, context: Context) -> Any:
+            try:
+                return parse(came)
+            except DecodeError as error:
+                facts = {"method": path, "retry": "false"}
+                await refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, f"{path}: {error}", facts, None)
+
+        async def read_each(came: AsyncIterator[bytes], context: Context) -> AsyncIterator[Any]:
+            async for message in came:
+                yield await read(message, context)
+
+        async def read_all(came: Any, context: Context) -> Any:
+            return read_each(came, context) if handler.request_streaming else await read(came, context)
+
+        async def answer(came: Any, context: Context) -> Any:
             name = await self._admit(path, context)
             try:
-                return await inner(request, context)
+                return await inner(await read_all(came, context), context)
             finally:
                 self._leave(name)
 
-        async def stream(request: Any, context: Context) -> None:
+        async def stream(came: Any, context: Context) -> None:
             name = await self._admit(path, context)
             try:
-                made = inner(request, context)
+                made = inner(await read_all(came, context), context)
                 if not inspect.isasyncgen(made):
                     await made
                     return
@@ -155,7 +172,7 @@ class Guard(aio.ServerInterceptor):
         }
         behaviour = stream if handler.response_streaming else answer
         kind = kinds[bool(handler.request_streaming), bool(handler.response_streaming)]
-        return kind(behaviour, handler.request_deserializer, handler.response_serializer)
+        return kind(behaviour, bytes, handler.response_serializer)
 
     async def _admit(self, path: str, context: Context) -> str:
         """The caller's name, under which the call is counted until it leaves."""

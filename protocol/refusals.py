@@ -5,6 +5,7 @@ Rules of this file:
 - Every refusal of ours carries an `ErrorInfo` of our domain; a status without one is no answer of the
   instance, and its outcome is unknown.
 - A refusal that knows the instance carries its reply too, with the numbered snapshot.
+- A refusal travels in headers: its text, which may quote what was sent, is cut at `TEXT_LIMIT`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from grpc import StatusCode, aio
 from .wire import DOMAIN
 
 DETAILS = "grpc-status-details-bin"
+TEXT_LIMIT = 1024
+"""The longest text of a refusal, in bytes."""
 
 INCARNATION, PAYLOAD, UNKNOWN = "INCARNATION", "PAYLOAD", "UNKNOWN_INSTANCE"
 MALFORMED, STORAGE, LATE = "MALFORMED", "STORAGE", "LATE"
@@ -34,6 +37,8 @@ async def refuse(
     reply: Any,
 ) -> NoReturn:
     """End the call with a refusal; `reply` shows the instance, or is None where it is not known."""
+    if len(text) > TEXT_LIMIT // 4 and len(said := text.encode()) > TEXT_LIMIT:
+        text = said[:TEXT_LIMIT].decode(errors="ignore") + "…"
     status = status_pb2.Status(code=code.value[0], message=text)
     status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason.upper(), domain=DOMAIN, metadata=facts))
     if reply is not None:

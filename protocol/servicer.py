@@ -23,7 +23,7 @@ from .journal import Ticket
 from .refusals import INCARNATION, LATE, MALFORMED, PAYLOAD, STORAGE, UNKNOWN, refuse
 from .roles import Role, Roles
 from .store import StoreError
-from .wire import REFUSE, WireError
+from .wire import REFUSE, WireError, require_short
 
 Context = aio.ServicerContext[Any, Any]
 LONGEST = 60.0
@@ -58,6 +58,7 @@ class Servicer:
                 raise WireError(
                     f"fence.operation_id needs 1 to {ID_LIMIT} characters: take a new one for a new request"
                 )
+            require_short(request)
             event = to_event(request)
             payload = blake2b(request.SerializeToString(deterministic=True), digest_size=16, key=name.encode()).digest()
             done = host.recall(instance, fence.operation_id, payload)

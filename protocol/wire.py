@@ -30,6 +30,10 @@ DOMAIN = "sluicegate"
 """The `ErrorInfo.domain` of every refusal."""
 
 
+STRING_LIMIT = 4096
+"""The longest id or note that an event brings, in bytes: every reply shows those that the instance keeps."""
+
+
 class WireError(ValueError):
     """A message does not mean a value of the machine; says which part and what it should be."""
 
@@ -52,6 +56,19 @@ def given(message: Message, name: str) -> Any:
     if not message.HasField(name):
         raise WireError(f"{message.DESCRIPTOR.name}.{name} is missing: send it")
     return getattr(message, name)
+
+
+def require_short(message: Message) -> None:
+    """Raises WireError for a message with a string longer than `STRING_LIMIT`, at any depth."""
+    for part, held in message.ListFields():
+        values = held if part.is_repeated else (held,)
+        if part.message_type is not None and part.message_type.GetOptions().map_entry:
+            values = (*held, *held.values())
+        for value in values:
+            if isinstance(value, Message):
+                require_short(value)
+            elif isinstance(value, str) and len(value.encode()) > STRING_LIMIT:
+                raise WireError(f"{message.DESCRIPTOR.name}.{part.name}: a string has at most {STRING_LIMIT} bytes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from .leases import LOST, Run
 
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256
-"""The longest request id or session, in characters."""
+"""The longest request id or session, in bytes: every reply of the gate names its leases."""
 WEIGHTS = "WEIGHTS"
 """The reason of a refused staging."""
 _REASONS = {
@@ -80,6 +80,9 @@ class RolloutServicer(rpc.RolloutServicer):
         await context.write(pb.GenerateChunk(finish_reason=_finish_reason(run), text=run.why))
 
     async def Abort(self, request: pb.AbortRequest, context: Context) -> pb.AbortAnswer:
+        if len(request.request_id.encode()) > ID_LIMIT:
+            text = f"request_id: at most {ID_LIMIT} bytes"
+            await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text, retry=False, event="Abort")
         run = self._front.leases.runs.get(request.request_id)
         if run is None:
             return pb.AbortAnswer(running=self._front.door.abort(request.request_id))
@@ -108,8 +111,8 @@ class RolloutServicer(rpc.RolloutServicer):
             front.door.refuse(INCARNATION.lower(), text)
             raise Refusal(INCARNATION, text, retry=False)
         sampling, chosen = request.sampling, bool(request.request_id)
-        if max(len(request.request_id), len(request.session)) > ID_LIMIT:
-            raise ValueError(f"request_id and session: at most {ID_LIMIT} characters")
+        if max(len(request.request_id.encode()), len(request.session.encode())) > ID_LIMIT:
+            raise ValueError(f"request_id and session: at most {ID_LIMIT} bytes")
         if not 0 <= request.hold < math.inf:
             raise ValueError("hold is a number of seconds, at least 0")
         if len(request.prompt_token_ids) > self._longest_prompt:
