@@ -6,7 +6,7 @@ Rules of this file:
 - Who rules comes and goes; what is kept goes on. An order is read from the roster, whoever wrote it.
 - What dies too often is held, with an alarm, until somebody releases it: nothing is started meanwhile.
 - What retires, or ends because another of its kind rules, is not replaced.
-- A roster that cannot be written is tried again until it can: what runs goes on meanwhile.
+- A roster that cannot be read or written is tried again until it can: what runs goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -130,23 +130,35 @@ class Supervisor:
             how, status = await self._live(charge, incarnation)
             await self._stored(lambda life=incarnation, how=how: self.roster.end(life, how))
             self.changed.notify()
-            if self.roster.is_retired(incarnation) or (charge.role == "controller" and status == OVERRULED):
+            if charge.role == "controller" and status == OVERRULED:
+                return
+            if await self._read(lambda life=incarnation: self.roster.is_retired(life)):
                 return
             _log.error("%s: %s", incarnation, how)
             await self._count(charge.name, how)
 
     async def _stored(self, write: Callable[[], T]) -> T:
         """What a write of the roster gives, once it works."""
+        return await self._works(write, "written")
+
+    async def _read(self, look: Callable[[], T]) -> T:
+        """What the roster says, once it can be read."""
+        return await self._works(look, "read")
+
+    async def _works(self, use: Callable[[], T], what: str) -> T:
+        said = ""
         while True:
             try:
-                return write()
+                return use()
             except StoreError as error:
-                _log.error("the roster cannot be written: %s", error)
+                if str(error) != said:
+                    said = str(error)
+                    _log.error("the roster cannot be %s, which is tried again: %s", what, said)
             await asyncio.sleep(LOOK_S)
 
     async def _released(self, name: str) -> None:
         # Whoever releases it is another process.
-        while name in self.roster.holds():  # noqa: ASYNC110
+        while name in await self._read(self.roster.holds):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_S)
 
     async def _live(self, charge: Charge, incarnation: str) -> tuple[str, int | None]:
@@ -174,13 +186,13 @@ class Supervisor:
         """End what is ordered to end: a retired life gracefully, any other at once."""
         ending: set[str] = set()
         while True:
-            for incarnation, why in self.roster.ends_ordered().items():
+            for incarnation, why in (await self._read(self.roster.ends_ordered)).items():
                 worker = self.workers.get(incarnation)
                 if worker is None or incarnation in ending:
                     continue
                 ending.add(incarnation)
                 _log.warning("%s is ended by order: %s", incarnation, why)
-                if self.roster.is_retired(incarnation):
+                if await self._read(lambda life=incarnation: self.roster.is_retired(life)):
                     self._keeping.append(self._group.create_task(self.launcher.end(worker)))
                 else:
                     worker.kill()

@@ -5,18 +5,21 @@ Rules of this file:
 - A takeover claims every gate that answers, determines the target, publishes it, and brings all home. A gate
   that is claimed later joins by the same function.
 - Processes are started and ended by launchers; a controller writes orders, and reads what became of them.
-- That a process has ended is known from the roster alone.
+- That a process has ended is known from the roster alone. While it cannot be read nothing new is known, and all
+  that is known goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ...protocol.client import CallError, Rejected
+from ...protocol.store import StoreError
 from ...statemachines.replica import Replica
 from .controller import Controller
 from .converge import reaches
@@ -94,16 +97,24 @@ class Cohort:
     async def _follow(self) -> None:
         """Take in who begins, tell who has ended, and see whether a higher term rules; until one does."""
         controller = self.controller
+        said = ""
         while not controller.overruled.is_set():
-            if (ruling := self.roster.ruling()) > controller.term:
+            try:
+                ruling, ended, arrived = self.roster.ruling(), self._ended(), self._arrivals()
+            except StoreError as error:
+                if str(error) != said:
+                    said = str(error)
+                    _log.error("the roster cannot be read, which is tried again: %s", said)
+                await asyncio.sleep(LOOK_S)
+                continue
+            said = ""
+            if ruling > controller.term:
                 controller.overrule(f"term {ruling} rules")
                 return
-            for life in self._arrivals():
+            for life in arrived:
                 self.spawn(self._attend(life))
-            for incarnation in filter(controller.is_alive, self._known):
-                life = self.roster.life(incarnation)
-                if life is not None and life.ended is not None:
-                    controller.tell(incarnation, Replica.Exited(why=f"its process ended: {life.ended}"))
+            for incarnation, how in ended.items():
+                controller.tell(incarnation, Replica.Exited(why=f"its process ended: {how}"))
             await asyncio.sleep(LOOK_S)
 
     def evacuated(self, incarnation: str) -> bool:
@@ -122,6 +133,11 @@ class Cohort:
             self._known.add(life.incarnation)
             self.controller.introduce(life.incarnation)
         return found
+
+    def _ended(self) -> dict[str, str]:
+        """Of the lives that count as alive, those that have ended, and how."""
+        lives = [self.roster.life(incarnation) for incarnation in filter(self.controller.is_alive, self._known)]
+        return {life.incarnation: life.ended for life in lives if life is not None and life.ended is not None}
 
     async def _attend(self, life: Life) -> None:
         """Claim it, again while it does not answer; then ask how it is until it is dead."""
@@ -143,6 +159,7 @@ class Cohort:
         and does not let this controller in."""
         controller = self.controller
         try:
+            is_retired = self.roster.is_retired(life.incarnation)
             gate = await controller.claim(life.name, life.incarnation, life.control, life.data)
         except (MemberError, CallError) as error:
             if isinstance(found := error.__cause__, Rejected) and found.is_turned_away:
@@ -150,7 +167,10 @@ class Cohort:
                 return None
             controller.tell(life.incarnation, Replica.Missed())
             return None
-        if self.roster.is_retired(life.incarnation):
+        except StoreError as error:
+            _log.error("%s is not claimed while the roster cannot be read: %s", life.incarnation, error)
+            return None
+        if is_retired:
             controller.tell(life.incarnation, Replica.Leave())
         return gate
 
@@ -158,11 +178,16 @@ class Cohort:
 
     async def _stop_process(self, incarnation: str) -> None:
         """Order the end, and wait until the launcher has seen it."""
-        self._order(self.roster.order_end, incarnation, "it is dead, or has left")
+        is_ordered = False
         while not self.controller.overruled.is_set():
-            life = self.roster.life(incarnation)
-            if life is None or life.ended is not None:
-                return
+            # Who follows the roster says why it cannot be used.
+            with contextlib.suppress(StoreError):
+                if not is_ordered:
+                    self._order(self.roster.order_end, incarnation, "it is dead, or has left")
+                    is_ordered = True
+                life = self.roster.life(incarnation)
+                if life is None or life.ended is not None:
+                    return
             await asyncio.sleep(LOOK_S)
 
     async def _replace(self, incarnation: str) -> None:

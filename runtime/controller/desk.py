@@ -106,7 +106,10 @@ class Desk(rpc.ControllerServicer):
     async def Status(self, request: pb.StatusRequest, context: Context) -> pb.StatusAnswer:
         if self._controller.overruled.is_set():
             await self._overruled(context)
-        return await status(self._controller, self._cohort)
+        try:
+            return await status(self._controller, self._cohort)
+        except StoreError as error:
+            await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, str(error))
 
     # -- one operation ---------------------------------------------------------------------------
 
@@ -142,7 +145,10 @@ class Desk(rpc.ControllerServicer):
 
     async def _known(self, context: Context, operation: str, request: str) -> Entry | None:
         """What is known of an id; refuses one that was another request."""
-        known = self._ledger.entry(operation)
+        try:
+            known = self._ledger.entry(operation)
+        except StoreError as error:
+            await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done")
         if known is not None and known.request != request:
             text = f"operation {operation} was another request: take a new id for a new request"
             await _refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, text)

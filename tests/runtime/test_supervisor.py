@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.runtime.config import as_json
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.register import Register
@@ -135,6 +136,31 @@ async def test_a_roster_that_cannot_be_written_ends_nothing_and_is_written_later
         assert [life.incarnation for life in supervisor.roster.living()] == ["c.1"]
         other.execute("ROLLBACK")
         other.close()
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        assert [life.incarnation for life in supervisor.roster.living()] == ["c.2"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_roster_that_cannot_be_read_ends_nothing_and_is_read_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with supervised(tmp_path) as supervisor:
+        supervisor.keep(controller(tmp_path))
+        assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
+        first, store = supervisor.workers["c.1"], supervisor.roster._store
+        assert isinstance(store, SqliteStore)
+        # SQLite gives up each read in its middle, as where the disk does not give a page.
+        store._reader.set_progress_handler(lambda: 1, 1)
+        async with asyncio.timeout(60):
+            while "cannot be read" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.1)
+        assert first.is_running
+        first.kill()
+        await first.wait()
+        await asyncio.sleep(1)
+        assert list(supervisor.workers) == ["c.1"]
+        store._reader.set_progress_handler(None, 1)
         assert await supervisor.changed.until(lambda: supervisor.present("c") is not None, START_S)
         assert [life.incarnation for life in supervisor.roster.living()] == ["c.2"]
 
