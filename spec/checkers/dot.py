@@ -59,4 +59,6 @@ def variables(lines: list[str], dialect: Dialect) -> dict[str, str]:
 
 def _unquote(text: str) -> str:
     """DOT's escapes: `\\\\n` ends a line, any other escaped character is itself."""
+    if "\\" not in text:
+        return text
     return re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], text)
