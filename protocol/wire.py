@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 
 from ..statemachines.compiler import Outcome
 from ..statemachines.ir import Ir, Kind
-from ..statemachines.lower import snake
+from ..statemachines.names import snake
 
 T = TypeVar("T")
 H = TypeVar("H")

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from .expressions import class_of
+from .annotations import class_of
 from .instances import FROZEN, LIVE, Instance, LiveBase, Outcome, SnapshotBase
 from .ir import Branch, Cell, Event, Ir, Node, Output, Type
-from .lower import HELPERS, snake
+from .names import HELPERS, snake
 from .operators import OPERATORS
 
 __all__ = ["Outcome", "compile_machine", "guards", "predicate"]

@@ -17,8 +17,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .annotations import class_of
 from .compiler import guards, predicate
-from .expressions import class_of
 from .instances import Outcome
 from .ir import Cell, Event, Field, Ir, Node, Scope, Type
 from .machine import Machine

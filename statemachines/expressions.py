@@ -5,33 +5,31 @@ Rules of this file:
 - An expression is an object that holds a `Node`; the class gives it operators and a type.
 - The same classes declare fields (`Nat(0)`, `SetOf(Lease)`) and annotate arguments (`epoch: Nat`).
 - Nothing here looks at a value: an expression has no truth, no hash, no members.
-- A wrong type is reported with its place and mend, and the expression goes on as if it were right.
+- A wrong type is reported with its place and mend, and the expression goes on as if it were right. What
+  has no meaning at all ends the class body.
+- Types are exact: True is no number, and a member of one enum none of another.
 """
 
 from __future__ import annotations
 
-import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Generic, Never, NoReturn, Self, TypeVar
 
-from .ir import BOOL, NAT, NOTE, Node, Type
+from .annotations import class_of, expression_class, stands_for, type_of
+from .ir import BOOL, NAT, Node, Type
 from .loose import made
-from .problems import caller, report, stop
+from .misuse import Asked, no_operators
+from .problems import DeclarationError, caller, misused, report, stop
 
 T = TypeVar("T", bound="Expr")
-K = TypeVar("K", bound="Expr")
-V = TypeVar("V", bound="Expr")
 E = TypeVar("E", bound=StrEnum)
-
-none: Any = None
-"""The absent value of an `Opt`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Asked):
     """An update of one field, as a rule's `.do()` takes it."""
 
     field: str
@@ -42,6 +40,27 @@ class Change:
         made(self, self.where)
 
 
+_HAS: dict[str, str] = {
+    "bool": "&, |, ~, ==, !=",
+    "nat": "+, -, <, <=, >, >=, ==, !=, .max(n)",
+    "enum": "==, !=",
+    "id": "==, !=",
+    "note": "nothing to ask: it is text for people",
+    "opt": ".is_some(), .or_else(value), ==, !=",
+    "set": ".has(x), .is_empty(), .size(), <=, |, -, .including(x), .excluding(x), .add(x), .remove(x), ==, !=",
+    "map": ".get(key), .has(key), .keys(), .is_empty(), .put(key, value), .remove(key), ==, !=",
+    "seq": ".first(), .size(), .is_empty(), .append(x), .drop_first(), ==, !=",
+}
+"""What expressions of each kind have, beside the updates .set(value) and .clear()."""
+
+
+def _has(self: Expr) -> str:
+    type_ = self.node.type if is_expression(self) else type_of(type(self))
+    has = f"{''.join(f'.{m}, ' for m in type_.members)}==, !=" if type_.kind == "record" else _HAS[type_.kind]
+    return f"a {type_} has {has}"
+
+
+@no_operators(_has)
 class Expr:
     """An expression. Fields are expressions that were given a name by the class body."""
 
@@ -60,6 +79,8 @@ class Expr:
         type_, wrong = None, ""
         try:
             type_ = type_of(hint())
+        except DeclarationError:
+            raise
         except TypeError as error:
             wrong = str(error)
         if type_ is None:
@@ -78,6 +99,8 @@ class Expr:
 
     def given(self) -> Self:
         """Make this field a parameter: fixed when an instance is born, never updated."""
+        if self.node.op != "field":
+            report(f"{self}.given()", "only a field can be given", "declare one as in limit = Nat().given()")
         self.is_given = True
         return self
 
@@ -106,24 +129,46 @@ class Expr:
         return Change(str(self.node.value), value, caller())
 
     def __eq__(self, other: Any) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _compare("eq", self, other)
+        return compare("eq", self, other)
 
     def __ne__(self, other: Any) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _compare("ne", self, other)
+        return compare("ne", self, other)
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError(
-            f"{self} has no truth while a machine is declared: write a & b, a | b, ~a instead of and, or, not, "
-            "and (a <= b) & (b <= c) instead of a <= b <= c"
+    def __hash__(self) -> int:
+        raise misused(
+            str(self), "is no key and no member of a Python set", "give it a name, or declare a MapOf or SetOf"
         )
 
+    def __bool__(self) -> NoReturn:
+        mend = "write a & b, a | b, ~a instead of and, or, not, and (a <= b) & (b <= c) instead of a <= b <= c"
+        raise misused(str(self), "has no truth while a machine is declared", mend)
+
     def __contains__(self, item: object) -> NoReturn:
-        raise TypeError(f"write {self}.has(x) instead of x in {self}")
+        raise misused(
+            str(self), "has no members while a machine is declared", f"write {self}.has(x) instead of x in {self}"
+        )
 
     def __iter__(self) -> NoReturn:
-        raise TypeError(f"{self} has no members while a machine is declared")
+        raise misused(str(self), "has no members while a machine is declared", _has(self))
+
+    if not typing.TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # What begins with an underscore is asked by Python's own tools, which go on without it.
+            if name.startswith("_") or not is_expression(self):
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            raise misused(str(self), f"has no .{name}", _has(self))
+
+        def __class_getitem__(cls, of: Any) -> Any:
+            if not issubclass(cls, Generic):
+                raise misused(
+                    f"{cls.__name__}[{of!r}]", f"{cls.__name__} has no element types", f"write {cls.__name__}"
+                )
+            try:
+                return super().__class_getitem__(of)
+            except (TypeError, SyntaxError, IndexError) as error:
+                what = "EnumOf[Mode], Opt[Nat], SetOf[LeaseId], MapOf[Rank, Nat]"
+                raise misused(f"{cls.__name__}[{of!r}]", str(error), f"give it types, as in {what}") from error
 
     def __str__(self) -> str:
         from .display import show
@@ -133,6 +178,7 @@ class Expr:
     __repr__ = __str__
 
 
+@stands_for("bool")
 class Bool(Expr):
     """True or false. As a field: `resident = Bool(False)`."""
 
@@ -147,15 +193,22 @@ class Bool(Expr):
     def __or__(self, other: Bool) -> Bool:
         return Bool.of_node(_flat("or", self.node, lift(other, BOOL)))
 
+    def __rand__(self, other: bool) -> Bool:
+        return Bool.of_node(_flat("and", lift(other, BOOL), self.node))
+
+    def __ror__(self, other: bool) -> Bool:
+        return Bool.of_node(_flat("or", lift(other, BOOL), self.node))
+
     def __invert__(self) -> Bool:
         return Bool.of_node(Node("not", (self.node,), BOOL))
 
 
+@stands_for("nat")
 class Nat(Expr):
     """0, 1, 2, ... As a field: `epoch = Nat(0)`. Subtraction stops at 0."""
 
     def __init__(self, initial: int = 0) -> None:
-        if not isinstance(initial, int) or isinstance(initial, bool):
+        if type(initial) is not int:
             report("Nat", f"{initial!r} is no natural number", "start as in Nat(0)")
         elif initial < 0:
             report("Nat", f"{initial} is below 0", "start at 0 or above")
@@ -164,8 +217,14 @@ class Nat(Expr):
     def __add__(self, other: Nat | int) -> Nat:
         return Nat.of_node(Node("add", (self.node, lift(other, NAT)), NAT))
 
+    def __radd__(self, other: int) -> Nat:
+        return Nat.of_node(Node("add", (lift(other, NAT), self.node), NAT))
+
     def __sub__(self, other: Nat | int) -> Nat:
         return Nat.of_node(Node("monus", (self.node, lift(other, NAT)), NAT))
+
+    def __rsub__(self, other: int) -> Nat:
+        return Nat.of_node(Node("monus", (lift(other, NAT), self.node), NAT))
 
     def max(self, other: Nat | int) -> Nat:
         return Nat.of_node(Node("max", (self.node, lift(other, NAT)), NAT))
@@ -183,6 +242,7 @@ class Nat(Expr):
         return Bool.of_node(Node("le", (lift(other, NAT), self.node), BOOL))
 
 
+@stands_for("enum")
 class EnumOf(Expr, Generic[E]):
     """A member of a `StrEnum`. As a field: `mode = EnumOf(Mode.WAIT)`."""
 
@@ -193,6 +253,7 @@ class EnumOf(Expr, Generic[E]):
         self._declare(lambda: EnumOf[type(initial)], initial)
 
 
+@stands_for("id")
 class Id(Expr):
     """A sort of opaque names: `class LeaseId(Id)`. A string at run time, a model value in TLA+.
 
@@ -203,6 +264,7 @@ class Id(Expr):
         self._declare(lambda: type(self), "")
 
 
+@stands_for("note")
 class Note(Expr):
     """Text that is carried along for people: never compared, absent from TLA+."""
 
@@ -210,309 +272,100 @@ class Note(Expr):
         self._declare(lambda: Note, "")
 
 
-class Opt(Expr, Generic[T]):
-    """A value or none. As a field: `version = Opt(Nat)`, at first none."""
+def is_expression(value: object) -> bool:
+    """Whether `value` is an expression; a record of plain values is none."""
+    return isinstance(value, Expr) and "node" in value.__dict__
 
-    def __init__(self, of: type[T]) -> None:
-        self._declare(lambda: Opt[of])
 
-    def is_some(self) -> Bool:
-        return Bool.of_node(Node("is_some", (self.node,), BOOL))
-
-    def or_else(self, default: T | Any) -> T:
-        inner = self.node.type.args[0]
-        return wrap(Node("or_else", (self.node, lift(default, inner)), inner))
-
-
-class SetOf(Expr, Generic[T]):
-    """A finite set. As a field: `active = SetOf(LeaseId)`, at first empty."""
-
-    def __init__(self, of: type[T]) -> None:
-        self._declare(lambda: SetOf[of], ())
-
-    def has(self, item: T) -> Bool:
-        return Bool.of_node(Node("in", (lift(item, self._item), self.node), BOOL))
-
-    def is_empty(self) -> Bool:
-        return Bool.of_node(Node("set_empty", (self.node,), BOOL))
-
-    def size(self) -> Nat:
-        return Nat.of_node(Node("set_size", (self.node,), NAT))
-
-    def __le__(self, other: SetOf[T]) -> Bool:
-        return Bool.of_node(Node("subset", (self.node, lift(other, self.node.type)), BOOL))
-
-    def __or__(self, other: SetOf[T]) -> SetOf[T]:
-        return self._with("union", lift(other, self.node.type))
-
-    def __sub__(self, other: SetOf[T]) -> SetOf[T]:
-        return self._with("minus", lift(other, self.node.type))
-
-    def including(self, item: T) -> SetOf[T]:
-        """This set and `item`, as an expression."""
-        return self._with("set_add", lift(item, self._item))
-
-    def excluding(self, item: T) -> SetOf[T]:
-        """This set without `item`, as an expression."""
-        return self._with("set_remove", lift(item, self._item))
-
-    def add(self, item: T) -> Change:
-        return self._change(self.including(item).node)
-
-    def remove(self, item: T) -> Change:
-        """Update this field: without `item`, which need not be in it."""
-        return self._change(self.excluding(item).node)
-
-    @property
-    def _item(self) -> Type:
-        return self.node.type.args[0]
-
-    def _with(self, op: str, other: Node) -> SetOf[T]:
-        return SetOf.of_node(Node(op, (self.node, other), self.node.type))
-
-
-class MapOf(Expr, Generic[K, V]):
-    """A finite map. As a field: `digests = MapOf(Rank, Digest)`, at first empty."""
-
-    def __init__(self, key: type[K], value: type[V]) -> None:
-        self._declare(lambda: MapOf[key, value], ())
-
-    def get(self, key: K) -> Opt[V]:
-        _require_no_option(f"{self}.get(...)", self._value)
-        return Opt.of_node(Node("map_get", (self.node, lift(key, self._key)), Type("opt", args=(self._value,))))
-
-    def has(self, key: K) -> Bool:
-        return Bool.of_node(Node("map_has", (self.node, lift(key, self._key)), BOOL))
-
-    def keys(self) -> SetOf[K]:
-        return SetOf.of_node(Node("map_keys", (self.node,), Type("set", args=(self._key,))))
-
-    def is_empty(self) -> Bool:
-        return Bool.of_node(Node("map_empty", (self.node,), BOOL))
-
-    def put(self, key: K, value: V | Any) -> Change:
-        args = (self.node, lift(key, self._key), lift(value, self._value))
-        return self._change(Node("map_put", args, self.node.type))
-
-    def remove(self, key: K) -> Change:
-        return self._change(Node("map_remove", (self.node, lift(key, self._key)), self.node.type))
-
-    @property
-    def _key(self) -> Type:
-        return self.node.type.args[0]
-
-    @property
-    def _value(self) -> Type:
-        return self.node.type.args[1]
-
-
-class SeqOf(Expr, Generic[T]):
-    """A finite sequence. As a field: `waiting = SeqOf(LeaseId)`, at first empty."""
-
-    def __init__(self, of: type[T]) -> None:
-        self._declare(lambda: SeqOf[of], ())
-
-    def is_empty(self) -> Bool:
-        return Bool.of_node(Node("seq_empty", (self.node,), BOOL))
-
-    def size(self) -> Nat:
-        return Nat.of_node(Node("seq_size", (self.node,), NAT))
-
-    def first(self) -> Opt[T]:
-        _require_no_option(f"{self}.first()", self.node.type.args[0])
-        return Opt.of_node(Node("seq_head", (self.node,), Type("opt", args=self.node.type.args)))
-
-    def append(self, item: T | Any) -> Change:
-        return self._change(Node("seq_append", (self.node, lift(item, self.node.type.args[0])), self.node.type))
-
-    def drop_first(self) -> Change:
-        return self._change(Node("seq_tail", (self.node,), self.node.type))
-
-
-class _RecordField:
-    """A record's field: of a value the value, of an expression an expression."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, record: Record | None, owner: type[Record]) -> Any:
-        if record is None:
-            return self
-        if "node" not in record.__dict__:
-            return record.values[self.name]
-        type_ = record.node.type
-        return wrap(Node("get", (record.node,), type_.args[type_.members.index(self.name)], self.name))
-
-
-class Record(Expr):
-    """Named fields together: `class Span(Record): version: Nat; count: Nat`.
-
-    Called with expressions it is an expression, with plain values a value, comparable and hashable.
-    """
-
-    values: dict[str, Any]
-
-    def __init_subclass__(cls) -> None:
-        cls.members = {name: type_of(hint) for name, hint in annotations_of(cls).items()}
-        for name, member in cls.members.items():
-            if hasattr(Record, name):
-                raise TypeError(f"{cls.__name__}.{name} hides a name of every record: give it another name")
-            if member.kind in ("map", "note"):
-                raise TypeError(
-                    f"{cls.__name__}.{name} is a {member}, and a record holds no map and no note: make it a field"
-                )
-        for name in cls.members:
-            setattr(cls, name, _RecordField(name))
-
-    members: typing.ClassVar[dict[str, Type]] = {}
-
-    def __init__(self, **values: Any) -> None:
-        if set(values) != set(self.members):
-            raise TypeError(
-                f"{type(self).__name__} takes exactly {', '.join(self.members)}; got {', '.join(values) or 'nothing'}"
-            )
-        if any(isinstance(v, Expr) and "node" in v.__dict__ for v in values.values()):
-            nodes = tuple(lift(values[name], hint) for name, hint in self.members.items())
-            self.node = Node("record", nodes, type_of(type(self)))
-        else:
-            self.values = {name: values[name] for name in self.members}
-
-    def __eq__(self, other: Any) -> Any:
-        if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
-            return _compare("eq", self, other)
-        # By name and members, as the language tells types apart: two modules may declare one record.
-        return isinstance(other, Record) and self._named() == other._named() and self.values == other.values
-
-    def __ne__(self, other: Any) -> Any:
-        if "node" in self.__dict__ or (isinstance(other, Expr) and "node" in other.__dict__):
-            return _compare("ne", self, other)
-        return not self == other
-
-    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return hash((self._named(), *self.values.values()))
-
-    def _named(self) -> str:
-        return type(self).__name__
-
-    def __str__(self) -> str:
-        if "node" in self.__dict__:
-            return super().__str__()
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.values.items())})"
-
-    __repr__ = __str__
-
-
-_classes: dict[Type, Any] = {}
-
-
-def _require_no_option(what: str, item: Type) -> None:
-    """An Opt of an Opt is nothing that the checkers and the compiled step tell apart in the same way."""
-    if item.kind == "opt":
-        stop(what, "would be an Opt of an Opt", "keep the items in a Record or under an Id")
-
-
-def class_of(type_: Type) -> Any:
-    """The class that was declared as `type_`: an enum, an id sort or a record."""
-    return _classes[type_]
-
-
-def type_of(hint: Any) -> Type:
-    """The `Type` that an annotation means. Raises TypeError for what is not one of the language."""
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is EnumOf:
-        (enum,) = args
-        result = Type("enum", enum.__name__, members=tuple(m.value for m in enum))
-        _classes[result] = enum
-        return result
-    if origin in _CONTAINERS:
-        inner = tuple(type_of(a) for a in args)
-        kind = _CONTAINERS[origin]
-        if (kind == "opt" and inner[0].kind == "opt") or any(a.kind in ("map", "note") for a in inner):
-            raise TypeError(
-                f"{hint} nests what cannot be nested (Opt in Opt, Map or Note in anything): use a Record or an Id"
-            )
-        return Type(kind, args=inner)
-    if isinstance(hint, type) and issubclass(hint, Expr):
-        if hint in (Bool, Nat, Note):
-            return {Bool: BOOL, Nat: NAT, Note: NOTE}[hint]
-        if issubclass(hint, Id) and hint is not Id:
-            result = Type("id", hint.__name__)
-        elif issubclass(hint, Record) and hint is not Record:
-            result = Type("record", hint.__name__, tuple(hint.members.values()), tuple(hint.members))
-        else:
-            raise TypeError(f"{hint.__name__} needs its element types, as in {hint.__name__}[...]")
-        _classes[result] = hint
-        return result
-    if isinstance(hint, str):
-        raise TypeError(f"the annotation {hint!r} is text: take `from __future__ import annotations` out of the module")
-    if isinstance(hint, Expr):
-        kind = type(hint).__name__
-        raise TypeError(f"{kind}(...) is a value where its type is needed: write {kind}")
-    raise TypeError(
-        f"{hint!r} is not a type of the language (Bool, Nat, EnumOf, Opt, SetOf, MapOf, SeqOf, Note, an Id or a Record)"
-    )
-
-
-_CONTAINERS: dict[Any, typing.Literal["opt", "set", "map", "seq"]] = {
-    Opt: "opt",
-    SetOf: "set",
-    MapOf: "map",
-    SeqOf: "seq",
-}
-_BY_KIND: dict[str, type[Expr]] = {
-    "bool": Bool, "nat": Nat, "note": Note, "enum": EnumOf, "opt": Opt, "set": SetOf, "map": MapOf, "seq": SeqOf,
-}  # fmt: skip
+def node_of(value: Any) -> Node | None:
+    """The node of an expression, None for anything else."""
+    return value.node if is_expression(value) else None
 
 
 def wrap(node: Node) -> Any:
     """The expression object of the class that fits the node's type."""
-    cls = _BY_KIND.get(node.type.kind) or _classes[node.type]
-    return cls.of_node(node)
-
-
-def annotations_of(cls: type) -> dict[str, Any]:
-    """The annotations of this class itself, in order, without private and class variables."""
-    own = inspect.get_annotations(cls)
-    return {k: v for k, v in own.items() if not k.startswith("_") and typing.get_origin(v) is not typing.ClassVar}
+    return expression_class(node.type).of_node(node)
 
 
 def lift(value: Any, type_: Type) -> Node:
     """The node of an expression or plain value that must have type `type_`."""
-    if isinstance(value, Expr) and "node" in value.__dict__:
-        node = value.node
+    if is_expression(value):
+        node: Node = value.node
         if node.type == type_:
             return node
         if type_.kind == "opt" and node.type == type_.args[0]:
             return Node("some", (node,), type_)
         report(str(value), f"is a {node.type} where a {type_} is needed", f"give a {type_}")
-        return Node("const", (), type_, _SAMPLE.get(type_.kind))
-    match type_.kind, value:
-        case "bool", bool():
-            pass
-        case "nat", int() if not isinstance(value, bool) and value >= 0:
-            pass
-        case "enum", str() if value in type_.members:
-            pass
-        case "note", str():
-            pass
-        case "opt", None:
-            pass
-        case "opt", _:
+        return _sample(type_)
+    match type_.kind:
+        case "opt" if value is not None:
             return Node("some", (lift(value, type_.args[0]),), type_)
-        case (("set" | "map" | "seq"), (frozenset() | set() | dict() | tuple())) if not value:
-            value = ()
+        case "record" if isinstance(value, Expr) and type_of(type(value)) == type_:
+            members = zip(type_.members, type_.args, strict=True)
+            return Node("record", tuple(lift(getattr(value, name), member) for name, member in members), type_)
+        case "set" | "map" | "seq" if isinstance(value, (frozenset, set, dict, tuple)) and not value:
+            return Node("const", (), type_, ())
+        case _ if _is_plain(value, type_):
+            return Node("const", (), type_, value)
+    mend = {
+        "id": "take it from an event's argument or a field",
+        "set": "begin with frozenset(), and .including(x)",
+        "map": "begin with {}, and .put(key, value) in steps",
+        "seq": "begin with (), and .append(x) in steps",
+        "enum": f"give one of {', '.join(type_.members)}",
+        "record": f"give {type_}({', '.join(f'{m}=...' for m in type_.members)})",
+    }
+    report(repr(value), f"is not a {type_}", mend.get(type_.kind, f"give a {type_}"))
+    return _sample(type_)
+
+
+def _is_plain(value: Any, type_: Type) -> bool:
+    """Whether `value` is itself a constant of `type_`."""
+    match type_.kind:
+        case "bool":
+            return isinstance(value, bool)
+        case "nat":
+            return type(value) is int and value >= 0
+        case "enum":
+            own = type(value) is str or isinstance(value, class_of(type_))
+            return own and str(value) in type_.members
+        case "note":
+            return type(value) is str
+        case "opt":
+            return value is None
         case _:
-            report(repr(value), f"is not a {type_}", f"give a {type_}")
-            value = _SAMPLE.get(type_.kind)
-    return Node("const", (), type_, value)
+            return False
 
 
-_SAMPLE: dict[str, Any] = {"bool": True, "nat": 0, "set": (), "map": (), "seq": (), "note": "", "enum": "", "id": ""}
+def _sample(type_: Type) -> Node:
+    """Some node of `type_`, in the place of what was wrong."""
+    sample = {"bool": True, "nat": 0, "set": (), "map": (), "seq": (), "note": "", "id": ""}
+    return Node("const", (), type_, type_.members[0] if type_.kind == "enum" else sample.get(type_.kind))
 
 
-def either(condition: Bool, then: T, otherwise: T | Any) -> T:
-    """`then` if `condition` holds, else `otherwise`."""
-    return wrap(Node("ite", (condition.node, then.node, lift(otherwise, then.node.type)), then.node.type))
+def either(condition: Bool, then: T | Any, otherwise: T | Any) -> T:
+    """`then` if `condition` holds, else `otherwise`: one an expression, or both plain values of one type."""
+    types = [found for value in (then, otherwise) if (found := _type_of_value(value)) is not None]
+    if not types:
+        stop("either(...)", f"{then!r} and {otherwise!r} are of no type of the language", "give one as an expression")
+    # A value beside an option of its type is meant as one.
+    type_ = next((t for t in types if t.kind == "opt" and t.args[0] in types), types[0])
+    return wrap(Node("ite", (lift(condition, BOOL), lift(then, type_), lift(otherwise, type_)), type_))
+
+
+def _type_of_value(value: Any) -> Type | None:
+    """The type of an expression, or of a plain value whose type is plain to see."""
+    match value:
+        case Expr():
+            return value.node.type if is_expression(value) else type_of(type(value))
+        case bool():
+            return BOOL
+        case int():
+            return NAT
+        case StrEnum():
+            return type_of(EnumOf[type(value)])
+        case _:
+            return None
 
 
 def _flat(op: str, *nodes: Node) -> Node:
@@ -520,11 +373,14 @@ def _flat(op: str, *nodes: Node) -> Node:
     return Node(op, parts, BOOL)
 
 
-def _compare(op: str, left: Expr, right: Any) -> Bool:
+def compare(op: str, left: Expr, right: Any) -> Bool:
+    """The expression `left = right` or `left ≠ right`; one of the two may be a plain value."""
+    if not is_expression(left):
+        left, right = right, left
     type_ = left.node.type
     if type_.kind == "note":
         report(str(left), "a Note is never compared", "compare a field of another type, or declare this one as an Id")
         return Bool.of_node(Node("const", (), BOOL, True))
-    if isinstance(right, Expr) and right.node.type.kind == "opt" and type_ == right.node.type.args[0]:
+    if is_expression(right) and right.node.type.kind == "opt" and type_ == right.node.type.args[0]:
         return Bool.of_node(Node(op, (lift(left, right.node.type), right.node), BOOL))
     return Bool.of_node(Node(op, (left.node, lift(right, type_)), BOOL))

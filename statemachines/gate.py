@@ -10,7 +10,8 @@ Rules of this file:
 - Windows are in milliseconds.
 """
 
-from .expressions import Bool, EnumOf, MapOf, Nat, Note, Opt, SetOf
+from .containers import MapOf, Opt, SetOf
+from .expressions import Bool, EnumOf, Nat, Note
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
 from .sorts import Digest, LeaseId, Mode, OperationId, Rank

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .expressions import Bool
-from .lower import RESERVED, snake
 from .machine import Event, Machine
+from .names import RESERVED, snake
 from .table import Action, Guarded, Refuse, State, Table, choose, columns, go, ignore, row, stay
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .expressions import class_of
+from .annotations import class_of
 from .ir import Node
 
 _EMPTY: dict[str, Any] = {"set": frozenset(), "map": {}, "seq": ()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Never
+from typing import Any, Literal, Never
 
 from .problems import report
 
@@ -164,6 +164,9 @@ class Cell:
         return (*self.fences, *self.branches, self.otherwise)
 
 
+_SCOPE = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Scope:
     """How far a machine is explored alone: bounds by name of a nat, sizes by name of an id sort.
@@ -187,9 +190,11 @@ class Scope:
         **others: Never,
     ) -> None:
         for name in others:
-            mend = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
-            report("Scope", f"has no {name}: it has nat, nats and ids", mend)
-        for name, value in (("nat", nat), ("nats", nats), ("ids", ids)):
+            report("Scope", f"has no {name}: it has nat, nats and ids", _SCOPE)
+        if not _is_natural(nat):
+            report("Scope", f"{nat!r} is no natural", _SCOPE)
+            nat = 1
+        for name, value in (("nat", nat), ("nats", _pairs(nats)), ("ids", _pairs(ids))):
             object.__setattr__(self, name, value)
 
     def bound(self, name: str) -> int:
@@ -197,6 +202,22 @@ class Scope:
 
     def members(self, sort: str) -> tuple[str, ...]:
         return tuple(f"{sort}{i + 1}" for i in range(dict(self.ids).get(sort, 1)))
+
+
+def _pairs(named: Any) -> tuple[tuple[str, int], ...]:
+    """Names and numbers as pairs, each name once; what is none is reported."""
+    try:
+        pairs = tuple((name, size) for name, size in (named.items() if isinstance(named, dict) else named))
+        if len(dict(pairs)) == len(pairs) and all(isinstance(name, str) and _is_natural(size) for name, size in pairs):
+            return pairs
+    except (TypeError, ValueError):
+        pass
+    report("Scope", f"{named!r} is not one natural for each of some names", _SCOPE)
+    return ()
+
+
+def _is_natural(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ Rules of this file:
 - `spans` counts the tokens that each version made; versions only grow, so their order is the spans'.
 """
 
-from .expressions import EnumOf, MapOf, Nat, Note
+from .containers import MapOf
+from .expressions import EnumOf, Nat, Note
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
 from .sorts import Ending, SessionId

@@ -77,3 +77,8 @@ def members(value: object) -> Iterable[object]:
     for part in inner:
         yield part
         yield from members(part)
+
+
+def among(thing: object, others: Iterable[object]) -> bool:
+    """Whether `thing` is one of `others` itself: an expression cannot be asked whether it is equal."""
+    return any(thing is other for other in others)

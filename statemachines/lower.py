@@ -8,37 +8,18 @@ Rules of this file:
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable, Sized
 from dataclasses import replace
 from typing import Any
 
 from . import ir
-from .expressions import Expr, lift
-from .loose import members
+from .expressions import Change, is_expression, lift, node_of
+from .loose import among, members
+from .names import check_generated, check_names, snake
 from .problems import report
 from .properties import lower_properties
 from .scopes import misnamed
 from .table import Action, Columns, Fence, Guarded, Ignore, Refuse, Row, Rule, State, Table
-
-# fmt: off
-RESERVED = frozenset({
-    "arguments", "fields", "imported", "initial", "ir", "live", "Live", "machine", "of_values", "own", "replace",
-    "scope", "snapshot", "Snapshot", "source", "state", "step", "values", "where",
-})
-"""Names of the language itself: of machines, instances and messages."""
-
-MODULES = frozenset({"Bags", "FiniteSets", "Integers", "Naturals", "Reals", "Sequences", "TLC"})
-"""Modules that come with TLA+, and that a generated one must not hide."""
-
-HELPERS = frozenset({"frozenset", "set", "dict", "list", "tuple", "len", "max", "without"})
-"""Names that compiled steps call, and that an event's argument would hide from them."""
-# fmt: on
-
-
-def snake(name: str) -> str:
-    """CamelCase as snake_case: an event's method, an output's handler."""
-    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
 
 
 def lower(name: str, body: dict[str, Any], event: type, inside: type, output: type) -> ir.Ir:
@@ -50,7 +31,7 @@ class _Lowering:
     def __init__(self, name: str, body: dict[str, Any], event: type, inside: type, output: type) -> None:
         self.name, self.body, self.root, self.inside = name, body, event, inside
         self.states = {k: v for k, v in body.items() if isinstance(v, State)}
-        self.fields = {k: v for k, v in body.items() if isinstance(v, Expr) and v.node.op == "field"}
+        self.fields = {k: v for k, v in body.items() if is_expression(v) and v.node.op == "field"}
         classes = {k: v for k, v in body.items() if isinstance(v, type)}
         self.events = {k: v for k, v in classes.items() if issubclass(v, event)}
         self.outputs = {k: v for k, v in classes.items() if issubclass(v, output)}
@@ -67,7 +48,7 @@ class _Lowering:
             report(name, "has no states", "declare some: A, B = State(), State()")
         if self.table is None and not any(isinstance(part, Table) for part in members(self.body.get("table"))):
             report(name, "has no table", "declare one: table = Table(columns(...), row(...), ...)")
-        self.check_names()
+        check_names(self.name, self.states, self.fields, self.events, self.bases, self.outputs)
         parts = self.table.parts if self.table else ()
         fences = [p for p in parts if isinstance(p, Fence)]
         rows = {r.event: r for r in self.check_rows(parts)}
@@ -95,40 +76,9 @@ class _Lowering:
         reported += [part.event for part in parts if isinstance(part, Row)]
         properties = lower_properties(self.body, self.states, self.fields, rowed, reported)
         states = tuple(self.states)
-        return ir.Ir(name, doc, states, fields, events, outputs, tuple(cells), scope, where, properties)
-
-    # -- names ---------------------------------------------------------------------------------
-
-    def check_names(self) -> None:
-        methods = {snake(e): e for e in self.events.keys() - self.bases}
-        messages = {**self.events, **self.outputs}
-        for k in (self.name, *self.states, *self.fields, *messages):
-            if not k.isascii():
-                report(k, "is no name that a checker reads", "write it in ASCII letters, digits and underscores")
-        if self.name in MODULES:
-            report(self.name, "is a module of TLA+", "give the machine another name")
-        for k in self.fields:
-            if keyword.iskeyword(k) or k != k.lower():
-                report(k, "is no name for a field", "give it a lower-case name that is no keyword of Python")
-        for k in self.fields:
-            if k in methods:
-                what = f"is a field and the method of event {methods[k]}"
-                report(k, what, "rename one of the two", self.events[methods[k]].where)
-        for name, k in methods.items():
-            if keyword.iskeyword(name) or name in RESERVED:
-                what = f"needs the method {name}, a reserved name"
-                report(k, what, "give the event another name", self.events[k].where)
-        for k, cls in messages.items():
-            if not k[0].isupper():
-                report(k, "is an event or output in lower case", "write its name in CamelCase", cls.where)
-            if cls.__name__ != k:
-                what = f"is the class {cls.__name__} under another name"
-                report(k, what, "declare it under its own name", cls.where)
-        named: dict[str, ir.Type] = {}
-        declared = [f.node.type for f in self.fields.values()] + [t for m in messages.values() for t in m.own.values()]
-        for used in (inner for t in declared for inner in _types(t)):
-            if named.setdefault(used.name, used) != used:
-                report(used.name, "is the name of two types", "rename one of the two")
+        lowered = ir.Ir(name, doc, states, fields, events, outputs, tuple(cells), scope, where, properties)
+        check_generated(lowered)
+        return lowered
 
     # -- rows and columns ----------------------------------------------------------------------
 
@@ -155,10 +105,10 @@ class _Lowering:
         rows: list[Row] = []
         for part in parts:
             if isinstance(part, Fence):
-                if part.base not in self.events.values():
+                if not among(part.base, self.events.values()):
                     self.no_event("fence", part.base, part.where)
             elif isinstance(part, Row):
-                if part.event not in self.events.values():
+                if not among(part.event, self.events.values()):
                     self.no_event("row", part.event, part.where)
                 elif any(r.event is part.event for r in rows):
                     report(f"row {part.event.__name__}", "is a second row of this event", "keep one", part.where)
@@ -262,15 +212,12 @@ class _Lowering:
             reason, text, retry = b.refusal.name, b.refusal.text, b.refusal.retry
             if self.body.get(reason) is not b.refusal:
                 report(place, f"the refusal {text!r} has no name", "bind it in the body: busy = Refuse(...)", where)
-        guards = [g.node for g in getattr(b, "guards", ())]
-        for g in guards:
-            if g.type != ir.BOOL:
-                report(f"{place}, rule {rule}", f"the guard is a {g.type}", "guard with a Bool expression", where)
+        guards = [self.guard(g, f"{place}, rule {rule}", where) for g in getattr(b, "guards", ())]
         parts = tuple(p for g in guards for p in (g.args if g.op == "and" else (g,)))
         guard = ir.TRUE if not parts else parts[0] if len(parts) == 1 else ir.Node("and", parts, ir.BOOL)
         updates = []
         for change in b.changes:
-            if not hasattr(change, "field"):
+            if not isinstance(change, Change):
                 report(
                     f"{place}, rule {rule}", f"{change!r} is no update", "write field.set(...), .add(...), ...", where
                 )
@@ -295,7 +242,7 @@ class _Lowering:
             updates.append(ir.Update(change.field, self.owned(change.value, place, rule, cls, where)))
         emits = []
         for out in b.outputs:
-            if type(out) not in self.outputs.values():
+            if not among(type(out), self.outputs.values()):
                 report(
                     f"{place}, rule {rule}",
                     f"{out!r} is not an output of this machine",
@@ -310,6 +257,17 @@ class _Lowering:
         kind: Any = b.kind
         guard = self.owned(guard, place, rule, cls, where)
         return ir.Branch(rule, guard, kind, target, reason, text, retry, tuple(updates), tuple(emits), where)
+
+    def guard(self, guard: Any, place: str, where: str) -> ir.Node:
+        """A guard's node; True in the place of what is none."""
+        if isinstance(guard, bool):
+            return lift(guard, ir.BOOL)
+        node = node_of(guard)
+        if node is None or node.type != ir.BOOL:
+            is_ = f"{guard!r}, no expression" if node is None else f"a {node.type}"
+            report(place, f"the guard is {is_}", "guard with a Bool expression", where)
+            return ir.TRUE
+        return node
 
     def owned(self, node: ir.Node, place: str, rule: str, cls: Any, where: str) -> ir.Node:
         """`node` with its arguments checked to be this event's, and stripped of the event's name."""
@@ -336,15 +294,6 @@ class _Lowering:
         scope = self.body.get("scope", ir.Scope())
         if not isinstance(scope, ir.Scope):
             report("scope", f"{scope!r} is no Scope", "write scope = Scope(nat=1, ...)")
-            return ir.Scope()
-        try:
-            nats, ids = dict(scope.nats), dict(scope.ids)
-            sizes = [scope.nat, *nats.values(), *ids.values()]
-        except (TypeError, ValueError):
-            nats, ids, sizes = {}, {}, [-1]
-        if not all(isinstance(size, int) and size >= 0 for size in sizes):
-            mend = 'write Scope(nat=1, nats=(("epoch", 2),), ids=(("Rank", 2),))'
-            report("scope", "has a bound that is no natural", mend)
             return ir.Scope()
         types = [(k, f.node.type) for k, f in self.fields.items()]
         for cls in (*self.events.values(), *self.outputs.values()):
@@ -373,13 +322,14 @@ class _Lowering:
         fenced = [
             a
             for f in fences
-            if issubclass(cls, f.base)
+            if isinstance(f.base, type) and issubclass(cls, f.base)
             for a in f.base.arguments
             if any(
                 n.op == "arg" and n.value == (f.base.__name__, a)
                 for b in f.branches
-                for g in b.guards
-                for n in g.node.walk()
+                for g in map(node_of, b.guards)
+                if g is not None
+                for n in g.walk()
             )
         ]
         outside = not issubclass(cls, self.inside)
@@ -403,14 +353,6 @@ def _mentioned(parts: Iterable[Any]) -> Iterable[Any]:
 
 def _count(things: Sized, what: str) -> str:
     return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")
-
-
-def _types(type_: ir.Type) -> Iterable[ir.Type]:
-    """The named types in a type, itself included."""
-    if type_.name:
-        yield type_
-    for inner in type_.args:
-        yield from _types(inner)
 
 
 def _tail(b: Guarded | Action) -> str:

@@ -15,10 +15,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from . import loose, problems
-from .expressions import Change, Expr, annotations_of, lift, type_of, wrap
+from .annotations import annotations_of, type_of
+from .expressions import Change, Expr, is_expression, wrap
 from .instances import frozen
 from .ir import Ir, Node, Scope, Type
-from .lower import HELPERS, RESERVED, lower
+from .lower import lower
+from .names import HELPERS, RESERVED
 from .properties import Claimed
 from .table import Action, Columns, Fence, Guarded, Refuse, Row, Rule, State, Table
 
@@ -38,7 +40,19 @@ class Argument:
         return wrap(Node("arg", (), self.type, (owner.__name__, self.name)))
 
 
-class _Message:
+class _MessageType(type):
+    """The class of events and outputs: what is asked of one, and is none of its arguments, is told."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{cls.__name__} has no {name}")
+            has = ", ".join(cls.arguments) or "none"
+            raise problems.misused(f"{cls.__name__}.{name}", f"{cls.__name__} has no {name}", f"its arguments: {has}")
+
+
+class _Message(metaclass=_MessageType):
     """What events and outputs share: named values with declared types, comparable and hashable."""
 
     arguments: ClassVar[dict[str, Type]] = {}
@@ -54,12 +68,22 @@ class _Message:
                 if isinstance(hint, str):
                     # The rules below would ask for this argument in vain, which would hide the reason.
                     problems.give_up(cls.__name__)
+        for name, value in vars(cls).items():
+            if is_expression(value) and value.is_unbound_field:
+                loose.taken(value)
+                kind = type(value).__name__
+                what, mend = f"is a field, {kind}, in the place of an argument", f"write {name}: {kind}"
+                problems.report(f"{cls.__name__}.{name}", what, mend)
         for name in own:
             if name in cls.arguments:
                 problems.report(f"{cls.__name__}.{name}", "hides the field of its base", "give it another name")
-            if keyword.iskeyword(name) or name in RESERVED | HELPERS or name != name.lower():
-                what, mend = "is no name for an argument", "give it a lower-case name that the language does not use"
+            if name in vars(cls) and not (is_expression(vars(cls)[name]) and vars(cls)[name].is_unbound_field):
+                what, mend = "has a value, and an argument has none of its own", "take the value out"
                 problems.report(f"{cls.__name__}.{name}", what, mend)
+            taken = keyword.iskeyword(name) or name in RESERVED | HELPERS
+            if taken or name != name.lower() or name.startswith("_") or not name.isascii():
+                mend = "give it a lower-case ASCII name that the language does not use"
+                problems.report(f"{cls.__name__}.{name}", "is no name for an argument", mend)
         cls.own, cls.arguments = own, {**cls.arguments, **own}
         cls.where = problems.caller()
         loose.made(cls, cls.where)
@@ -67,12 +91,21 @@ class _Message:
     where: ClassVar[str] = ""
 
     def __init__(self, /, **values: Any) -> None:
+        name = type(self).__name__
         if values.keys() != self.arguments.keys():
             given, wanted = ", ".join(values) or "nothing", ", ".join(self.arguments) or "nothing"
-            raise TypeError(f"{type(self).__name__} takes exactly {wanted}; got {given}")
-        for name, type_ in self.arguments.items():
-            value = values[name]
-            self.__dict__[name] = value if isinstance(value, Expr) else frozen(type_, value)
+            what = f"takes exactly {wanted}; got {given}"
+            if problems.declaring():
+                problems.stop(f"{name}(...)", what, "give each of its arguments a value")
+            raise TypeError(f"{name} {what}")
+        for key, type_ in self.arguments.items():
+            value = values[key]
+            try:
+                vars(self)[key] = value if isinstance(value, Expr) else frozen(type_, value)
+            except (TypeError, ValueError) as error:
+                if problems.declaring():
+                    problems.stop(f"{name}.{key}", f"{value!r} is not a {type_}", f"give a {type_}")
+                raise TypeError(f"{name}.{key}: {value!r} is not a {type_}") from error
 
     def values(self) -> tuple[Any, ...]:
         """The values in order of declaration."""
@@ -82,11 +115,13 @@ class _Message:
     def of_values(cls, *values: Any) -> Self:
         """A message of values in order of declaration, unchecked."""
         self = cls.__new__(cls)
-        self.__dict__.update(zip(cls.arguments, values, strict=True))
+        vars(self).update(zip(cls.arguments, values, strict=True))
         return self
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._compared() == other._compared()  # pyright: ignore[reportAttributeAccessIssue]
+        if not isinstance(other, _Message):
+            return NotImplemented
+        return type(self) is type(other) and self._compared() == other._compared()
 
     def __hash__(self) -> int:
         return hash((type(self), *(frozenset(v.items()) if isinstance(v, dict) else v for v in self._compared())))
@@ -139,7 +174,7 @@ class _Body(dict[str, Any]):
                     value.bind(name)
                 else:
                     value.name = name
-            case Expr() if value.is_unbound_field:
+            case Expr() if is_expression(value) and value.is_unbound_field:
                 value.bind(name)
             case Rule() | Action() | Guarded() if value.name != name and value is not self.get(value.name):
                 loose.taken(value)
@@ -231,8 +266,3 @@ class Machine(metaclass=_MachineType):
     def step(cls, snapshot: Any, event: Event) -> tuple[Any, Outcome]:
         """The pure step: the snapshot after `event`, and what came of it. Never fails, never changes `snapshot`."""
         raise NotImplementedError  # every machine gets its own from the compiler
-
-
-def output_nodes(output: Output) -> tuple[tuple[str, Node], ...]:
-    """The expressions of an output as `.emit()` holds it."""
-    return tuple((name, lift(output.__dict__[name], type_)) for name, type_ in output.arguments.items())

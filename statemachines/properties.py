@@ -11,15 +11,16 @@ Rules of this file:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import ir
 from .display import show
-from .expressions import Bool, Expr, lift
-from .loose import made
+from .expressions import Bool, lift, node_of
+from .loose import among, made
+from .misuse import Asked
+from .names import BOUND
 from .problems import caller, report
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Claimed:
+class Claimed(Asked):
     """A property as the class body holds it. Make it with `always`, `never`, `reachable`, `leads_to`.
 
     What was no condition is None: it has been reported.
@@ -70,25 +71,23 @@ def leads_to(condition: Bool, then: Bool, *, fair: type[Event] | tuple[type[Even
     `fair` names the events that can be relied on: each of them comes in the end, if from some moment
     on it could always change something. No other event need ever come.
     """
-    relied_on = (fair,) if isinstance(fair, (type, str)) else tuple(fair)
+    relied_on = tuple(fair) if isinstance(fair, (tuple, list)) else (fair,)
     return Claimed("leads_to", _bool(condition), _bool(then), relied_on, where=caller())
 
 
 def _bool(condition: Any) -> ir.Node | None:
-    if not isinstance(condition, (Expr, bool)):
+    node = node_of(condition)
+    if node is None and not isinstance(condition, bool):
         report(repr(condition), "is no expression over states and fields", "write it as in UNLOCKED & (coins == 0)")
         return None
-    if isinstance(condition, Expr) and condition.node.type != ir.BOOL:
+    if node is not None and node.type != ir.BOOL:
         mend = f"compare it with something: {condition} == ..."
-        report(str(condition), f"is a {condition.node.type} where a Bool is needed", mend)
+        report(str(condition), f"is a {node.type} where a Bool is needed", mend)
         return None
     return lift(condition, ir.BOOL)
 
 
 # -- lowering ------------------------------------------------------------------------------------
-
-# What the generated modules call their variables.
-_TAKEN = re.compile(r"m|nokey|a_.*|bound\d+")
 
 
 def lower_properties(
@@ -105,20 +104,20 @@ def lower_properties(
     found = [(name, value) for name, value in body.items() if isinstance(value, Claimed) and value.name == name]
     for name, claimed in found:
         place = f"property {name}"
-        if name != name.lower() or _TAKEN.fullmatch(name):
-            mend = "give it a lower-case name that is not m, a_... or bound1"
+        if name != name.lower() or name.startswith("_") or not name.isascii() or BOUND.fullmatch(name):
+            mend = "give it a lower-case ASCII name that is not _..., m, a_... or bound1"
             report(place, "is no name for a property", mend, claimed.where)
         for node in filter(None, (claimed.condition, claimed.then)):
             _check(place, node, states, fields, claimed.where)
         for event in claimed.fair:
-            if event not in events.values() and event not in reported:
+            if not among(event, events.values()) and not among(event, reported):
                 known = ", ".join(events) or "none, there is no event"
                 named = getattr(event, "__name__", repr(event))
                 report(place, f"{named} is no event of this machine with a row", f"name one of {known}", claimed.where)
     known = {event: event.__name__ for event in events.values()}
     return tuple(
         ir.Property(
-            name, c.kind, c.condition or ir.TRUE, c.then, tuple(known[e] for e in c.fair if e in known), c.where
+            name, c.kind, c.condition or ir.TRUE, c.then, tuple(known[e] for e in c.fair if among(e, known)), c.where
         )
         for name, c in found
     )

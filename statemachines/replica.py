@@ -8,7 +8,8 @@ Rules of this file:
 - Dead is for ever: what comes back is a new incarnation.
 """
 
-from .expressions import Bool, Nat, Note, Opt
+from .containers import Opt
+from .expressions import Bool, Nat, Note
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
 from .table import Refuse, State, Table, choose, columns, go, ignore, row, stay

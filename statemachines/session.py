@@ -9,7 +9,8 @@ Rules of this file:
 
 from enum import StrEnum
 
-from .expressions import EnumOf, Nat, Opt, SetOf
+from .containers import Opt, SetOf
+from .expressions import EnumOf, Nat
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
 from .sorts import Consumer, Incarnation, LeaseId, ReplicaId

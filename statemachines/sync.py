@@ -11,7 +11,8 @@ Rules of this file:
 - One instance lives as long as its controller's term; FAILED is left by a new controller.
 """
 
-from .expressions import Bool, EnumOf, Nat, Note, Opt, SetOf
+from .containers import Opt, SetOf
+from .expressions import Bool, EnumOf, Nat, Note
 from .ir import Scope
 from .machine import Inside, Machine, Output
 from .properties import never

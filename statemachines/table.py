@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeAlias, TypeVar
 from .expressions import Bool, Change
 from .ir import BOOL, Node
 from .loose import made, taken
+from .misuse import Asked
 from .problems import caller, report
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class State(Bool):
 
 
 @dataclass(frozen=True, eq=False)
-class Guarded:
+class Guarded(Asked):
     """What happens if all of `guards` hold. Not a cell yet: end it with `.orelse(...)`."""
 
     kind: str
@@ -74,7 +75,7 @@ class Guarded:
 
 
 @dataclass(frozen=True, eq=False)
-class Action:
+class Action(Asked):
     """What happens in any case: `go(STATE)` or `stay()`, with effects."""
 
     kind: str
@@ -102,7 +103,7 @@ class Action:
         return _more(self, outputs=(*self.outputs, *outputs))
 
 
-class Ignore:
+class Ignore(Asked):
     """The event is known and changes nothing."""
 
     def when(self, *guards: Bool) -> Guarded:
@@ -110,7 +111,7 @@ class Ignore:
 
 
 @dataclass(eq=False)
-class Refuse:
+class Refuse(Asked):
     """The event is not taken: `text` says why, `retry` whether the same event may be taken later."""
 
     text: str
@@ -119,6 +120,10 @@ class Refuse:
     where: str = field(default_factory=caller)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not isinstance(self.retry, bool):
+            given = f"Refuse({self.text!r}, retry={self.retry!r})"
+            report(given, "is of a text and of True or False", 'write Refuse("not now", retry=True)', self.where)
+            self.text, self.retry = str(self.text), bool(self.retry)
         made(self, self.where)
 
     def when(self, *guards: Bool) -> Guarded:
@@ -127,7 +132,7 @@ class Refuse:
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class Rule(Asked):
     """A whole cell: disjoint guarded branches and one otherwise."""
 
     branches: tuple[Guarded, ...]
@@ -159,7 +164,16 @@ def stay() -> Action:
 
 def choose(*branches: Guarded, orelse: Otherwise) -> Rule:
     """The one of `branches` whose guards hold (they must be disjoint), otherwise `orelse`."""
-    return Rule(branches, as_action(orelse), caller())
+    return Rule(_guarded("choose", branches), as_action(orelse), caller())
+
+
+def _guarded(place: str, branches: tuple[Any, ...]) -> tuple[Guarded, ...]:
+    """Those of `branches` that are guarded; the others are reported."""
+    for branch in branches:
+        if not isinstance(branch, Guarded):
+            what = f"{_shown(branch)} is no guarded branch"
+            report(f"{place}(...)", what, "give branches as in go(OPEN).when(...) or busy.when(...)")
+    return tuple(branch for branch in branches if isinstance(branch, Guarded))
 
 
 def _more(rule: R, **more: Any) -> R:
@@ -187,7 +201,26 @@ def as_action(cell: Otherwise | Any) -> Action:
             taken(cell)
             return Action("refuse", refusal=cell, where=caller())
         case _:
-            raise TypeError(f"{cell!r} cannot end a cell: use a state, a refusal, ignore, go(...) or stay()")
+            what = f"{_shown(cell)} cannot end a cell"
+            report("otherwise", what, "use a state, a refusal, ignore, go(...) or stay()")
+            return Action("ignore", where=caller())
+
+
+def _shown(cell: Any) -> str:
+    """What was given, for somebody who does not know how it is kept."""
+    match cell:
+        case Guarded():
+            return "a guarded rule"
+        case Rule():
+            return "a whole rule"
+        case Action():
+            return "a rule without a guard"
+        case Refuse():
+            return f"the refusal {cell.text!r}"
+        case Ignore():
+            return "ignore"
+        case _:
+            return repr(cell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +266,7 @@ def row(event: type[Event], *cells: CellLike) -> Row:
 
 def fence(base: type[Event], *branches: Guarded) -> Fence:
     """Refuse or ignore, before any cell is asked, every event that derives from `base`."""
-    return Fence(base, branches, caller())
+    return Fence(base, _guarded("fence", branches), caller())
 
 
 class Table:

@@ -8,7 +8,8 @@ Rules of this file:
   incarnation.
 """
 
-from .expressions import Nat, Note, Opt
+from .containers import Opt
+from .expressions import Nat, Note
 from .ir import Scope
 from .machine import Event, Inside, Machine, Output
 from .sorts import BatchId

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from .expressions import class_of
+from .annotations import class_of
 from .ir import Field, Type
 from .machine import Event
 

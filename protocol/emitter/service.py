@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from ...statemachines.ir import Field
-from ...statemachines.lower import snake
+from ...statemachines.names import snake
 from .conversions import Conversions
 from .layout import Layout, LayoutError, Method, constant, first_line, proto_name
 from .proto import PACKAGE

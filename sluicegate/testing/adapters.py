@@ -18,8 +18,8 @@ from typing import Any, Literal, Protocol
 
 from ..statemachines.instances import Outcome
 from ..statemachines.ir import Event as Declared
-from ..statemachines.lower import snake
 from ..statemachines.machine import Event, Inside
+from ..statemachines.names import snake
 
 
 @dataclass(frozen=True, slots=True)

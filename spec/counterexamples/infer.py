@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...statemachines.expressions import class_of
+from ...statemachines.annotations import class_of
 from ...statemachines.interpreter import evaluate
 from ...statemachines.ir import Branch, Event, Ir, Type
 from ...statemachines.values import encode

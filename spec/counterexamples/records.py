@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...statemachines.expressions import class_of
+from ...statemachines.annotations import class_of
 from ...statemachines.ir import Type
 from ..checkers.tla_values import Function, ModelValue, show
 

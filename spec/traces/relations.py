@@ -16,7 +16,7 @@ from typing import Any
 from ...statemachines.compiler import predicate
 from ...statemachines.gate import Gate
 from ...statemachines.lease import Lease
-from ...statemachines.lower import snake
+from ...statemachines.names import snake
 from ...statemachines.replica import Replica
 from ...statemachines.sync import Sync
 from ...statemachines.trainer import Trainer

@@ -2,8 +2,10 @@
 
 from enum import StrEnum
 
-from sluicegate.statemachines.expressions import Bool, EnumOf, Id, MapOf, Nat, Note, Opt, Record, SeqOf, SetOf
+from sluicegate.statemachines.containers import MapOf, Opt, SeqOf, SetOf
+from sluicegate.statemachines.expressions import Bool, EnumOf, Id, Nat, Note
 from sluicegate.statemachines.machine import Event, Inside, Machine, Output
+from sluicegate.statemachines.records import Record
 from sluicegate.statemachines.table import Refuse, State, Table, columns, go, row, stay
 
 

@@ -4,22 +4,11 @@ from enum import StrEnum
 
 import pytest
 
-from sluicegate.statemachines.expressions import (
-    Bool,
-    EnumOf,
-    Id,
-    MapOf,
-    Nat,
-    Note,
-    Opt,
-    Record,
-    SeqOf,
-    SetOf,
-    either,
-    none,
-)
+from sluicegate.statemachines.containers import MapOf, Opt, SeqOf, SetOf, none
+from sluicegate.statemachines.expressions import Bool, EnumOf, Id, Nat, Note, either
 from sluicegate.statemachines.ir import Scope
 from sluicegate.statemachines.machine import Event, Machine, Output
+from sluicegate.statemachines.records import Record
 from sluicegate.statemachines.table import Refuse, State, Table, choose, columns, fence, go, ignore, row, stay
 
 

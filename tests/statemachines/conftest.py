@@ -36,8 +36,8 @@ from sluicegate.statemachines import (
     row,
     stay,
 )
+from sluicegate.statemachines.annotations import class_of
 from sluicegate.statemachines.explore import Exploration, explore
-from sluicegate.statemachines.expressions import class_of
 from sluicegate.statemachines.ir import Field, Type
 from sluicegate.statemachines.machines import MACHINES
 

@@ -35,7 +35,7 @@ from sluicegate.statemachines import (
     row,
     stay,
 )
-from sluicegate.statemachines.lower import RESERVED
+from sluicegate.statemachines.names import RESERVED
 from sluicegate.statemachines.problems import Problem
 
 HERE = Path(__file__)
@@ -605,7 +605,7 @@ def test_types_that_cannot_be_nested() -> None:
         return M
 
     assert [p.place for p in problems_of(declare)] == ["Flip.deep", "Flip.notes"]
-    with pytest.raises(TypeError, match=r"Bad\.why is a Note, and a record holds no map"):
+    with pytest.raises(DeclarationError, match=r"Bad\.why: is a Note, and a record holds no map"):
 
         class Bad(Record):
             why: Note
@@ -739,16 +739,18 @@ def test_a_definition_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("scope", "said"),
     [
-        (Scope(nats=(("coinz", 3),)), "nats bounds coinz"),
-        (Scope(ids=(("Coinz", 3),)), "ids sizes Coinz"),
-        (Scope(nat="3"), "no natural"),  # pyright: ignore[reportArgumentType]
-        (Scope(nats=3), "no natural"),  # pyright: ignore[reportArgumentType]
-        (3, "is no Scope"),
+        (lambda: Scope(nats=(("coinz", 3),)), "nats bounds coinz"),
+        (lambda: Scope(ids=(("Coinz", 3),)), "ids sizes Coinz"),
+        (lambda: Scope(nat="3"), "'3' is no natural"),  # pyright: ignore[reportArgumentType]
+        (lambda: Scope(nat=True), "True is no natural"),
+        (lambda: Scope(nats=3), "3 is not one natural for each"),  # pyright: ignore[reportArgumentType]
+        (lambda: Scope(nats=(("coins", -1),)), "is not one natural for each"),
+        (lambda: Scope(nats=(("coins", 1), ("coins", 2))), "is not one natural for each"),
+        (lambda: 3, "is no Scope"),
     ],
 )
-def test_a_scope_bounds_only_what_the_machine_has(scope, said):
+def test_a_scope_bounds_only_what_the_machine_has(scope: Callable[[], Any], said: str) -> None:
     bound = scope
-
     with pytest.raises(DeclarationError, match=said):
 
         class Door(Machine):
@@ -758,7 +760,7 @@ def test_a_scope_bounds_only_what_the_machine_has(scope, said):
             class Push(Event): ...
 
             table = Table(columns(SHUT, OPEN), row(Push, go(OPEN).do(coins.set(coins + 1)), SHUT))
-            scope = bound
+            scope = bound()
 
 
 TURNSTILE = """

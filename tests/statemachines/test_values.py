@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from names import stable
 
 from sluicegate.statemachines import EnumOf, Id, Machine, MapOf, Nat, Opt, Record, SeqOf, SetOf
-from sluicegate.statemachines.expressions import type_of
+from sluicegate.statemachines.annotations import type_of
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.ir import BOOL, NAT, NOTE
 from sluicegate.statemachines.sorts import Mode

@@ -45,7 +45,8 @@ from sluicegate.statemachines import (
     row,
     stay,
 )
-from sluicegate.statemachines.expressions import Change, Expr, type_of, wrap
+from sluicegate.statemachines.annotations import type_of
+from sluicegate.statemachines.expressions import Change, Expr, wrap
 from sluicegate.statemachines.ir import Node, Type
 
 
