@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -144,10 +144,17 @@ class Guard(aio.ServerInterceptor):
         async def read_all(came: Any, context: Context) -> Any:
             return read_each(came, context) if handler.request_streaming else await read(came, context)
 
+        async def missing(context: Context) -> NoReturn:
+            # What a service declares and does not serve is the caller's to know, and no failure of this process.
+            await context.abort(StatusCode.UNIMPLEMENTED, f"{path} is not served here")
+            raise AssertionError("abort raises")
+
         async def answer(came: Any, context: Context) -> Any:
             name = await self._admit(path, context)
             try:
                 return await inner(await read_all(came, context), context)
+            except NotImplementedError:
+                await missing(context)
             finally:
                 self._leave(name)
 
@@ -161,6 +168,8 @@ class Guard(aio.ServerInterceptor):
                 async with aclosing(made) as messages:
                     async for message in messages:
                         await context.write(message)
+            except NotImplementedError:
+                await missing(context)
             finally:
                 self._leave(name)
 

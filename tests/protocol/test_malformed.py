@@ -57,6 +57,15 @@ async def test_bytes_that_are_no_message_are_refused_as_malformed(
     assert (await served.client.get()).number == 0
 
 
+async def test_a_method_that_its_service_does_not_serve_is_no_failure(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = await failure(served.channel.unary_unary("/grpc.health.v1.Health/List")(b"", timeout=10))
+    assert error.code() is StatusCode.UNIMPLEMENTED
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+    assert not served.server.calls
+
+
 async def test_a_string_that_every_later_answer_would_show_is_bounded(served: Served) -> None:
     fence = {"incarnation": "life-1", "term": 0, "epoch": 0}
     long = "x" * (STRING_LIMIT + 1)
