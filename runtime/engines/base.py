@@ -1,8 +1,10 @@
 """What a gate asks of an engine, and what the engine tells back.
 
 Rules of this file
-- Every request that was accepted ends in exactly one `Finish`; every token comes before it, once.
-- A command is answered when it is done: an aborted request is out of the batch, a quiesced device is idle.
+- Every request that was accepted ends in exactly one `Finish`; every token comes before it, once. Only where a
+  connection carries them they may be `lost` instead: whoever asked then finds out what became of the request.
+- A command is answered when it is done: an aborted request is out of the batch, a quiesced device is idle. One
+  that was not answered (EngineError from an engine that is well) may have been done, and is given again.
 - Commands are taken in the order in which they were given, also one whose answer nobody waits for any more.
 - An engine never decides whether a command is legal now: that is the gate's table. It refuses only what
   it cannot do without lying (install under running requests, generate without weights).
@@ -114,6 +116,10 @@ class Sink(Protocol):
         """The request has ended; nothing follows."""
         ...
 
+    def lost(self, why: str) -> None:
+        """What carried the output of the request is gone: it may run or not, and nothing more is heard of it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Resident:
@@ -203,7 +209,8 @@ class Engine(Protocol):
         """Makes the staged `version` resident, resets all caches, and gives the digest that each rank holds.
 
         A repeat for the resident version gives the digests again. Raises NotStaged, EngineBusy while a
-        request runs (frozen ones may wait), InstallFailed when the weights are in doubt.
+        request runs (frozen ones may wait), InstallFailed when the weights are in doubt, any other EngineError
+        when it was not answered.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from .base import Engine, Finish, Request, Token
+from .base import Engine, Finish, FinishReason, Request, Token
 
 
 class StreamSink:
@@ -26,6 +26,9 @@ class StreamSink:
 
     def finished(self, finish: Finish) -> None:
         self.queue.put_nowait(finish)
+
+    def lost(self, why: str) -> None:
+        self.queue.put_nowait(Finish(FinishReason.FAILED, f"what became of it is not known: {why}"))
 
 
 async def stream(engine: Engine, request: Request) -> AsyncGenerator[Token | Finish, None]:

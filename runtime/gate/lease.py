@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ...statemachines.sorts import Ending
 from ..engines import Finish, FinishReason, Token
 from ..workers.door import Call
-from ..workers.leases import Run
+from ..workers.run import Run
 
 if TYPE_CHECKING:
     from ..workers.front import Front

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..controller.controller import Controller
     from ..workers.door import Call
     from ..workers.front import Front
-    from ..workers.leases import Run
+    from ..workers.run import Run
 
 LEASE, OPERATION, PHASE = "sluicegate.lease", "sluicegate.operation", "sluicegate.phase"
 """Names of spans."""

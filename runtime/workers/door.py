@@ -20,7 +20,7 @@ from typing import Any
 from ...protocol.refusals import STORAGE
 from ..engines import Request
 from ..watching.context import parent
-from .leases import Run
+from .run import Run
 
 CLOSED = "closed"
 _REMEMBERED = 100_000

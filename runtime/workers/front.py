@@ -28,8 +28,9 @@ from ..tracelog import TraceLog
 from ..watching.context import begin_front
 from .door import Call, Door, Refusal
 from .gate import GateActions
-from .leases import Leases, Run
+from .leases import Leases
 from .records import LeaseStore
+from .run import Run
 from .standing import FrontServicer
 
 if TYPE_CHECKING:

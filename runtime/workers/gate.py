@@ -23,7 +23,7 @@ from ...protocol.host import MachineHost
 from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
-from ..engines import Engine, EngineError, NotStaged
+from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NotStaged
 from ..tracelog import TraceLog
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class LeaseSide(Protocol):
 
     def lose_track(self, lease: str, why: str) -> None: ...
     def orphan(self, lease: str, why: str) -> None: ...
+    def installed(self) -> None: ...
 
 
 class GateActions:
@@ -108,6 +109,11 @@ class GateActions:
     def live(self) -> Any:
         return self.host.live(self.replica)
 
+    @property
+    def is_installing(self) -> bool:
+        """Whether weights change now."""
+        return self.live.state == "INSTALLING"
+
     def step(self, event: Any, cause: str) -> Outcome:
         return self.host.step(self.replica, event, cause)
 
@@ -158,16 +164,18 @@ class GateActions:
         self._spawn(self._install(epoch, version))
 
     async def release_memory(self, instance: str, lend: str) -> None:
-        self._spawn(self._engine.release_memory())
+        self._insist("its memory", self._engine.release_memory, lambda: self.live.lent == lend)
 
     async def thaw_all(self, instance: str, epoch: int, leases: frozenset[str]) -> None:
         self._thaw(epoch)
+        self.leases.installed()
         self.let_in()
 
     async def thaw(self, instance: str, epoch: int, lease: str) -> None:
         self._thaw(epoch)
 
     async def abort_suspended(self, instance: str, leases: frozenset[str]) -> None:
+        self.leases.installed()
         self._abort(leases)
         self.let_in()
         await self.poisoned()
@@ -191,13 +199,7 @@ class GateActions:
 
     async def _install(self, epoch: int, version: int) -> None:
         try:
-            # Memory that was lent to the trainer, if it was.
-            await self._engine.restore_memory()
-            try:
-                digests = await self._engine.commit(version)
-            except NotStaged:
-                await self.stage(version)
-                digests = await self._engine.commit(version)
+            digests = await self._commit(epoch, version)
         except Exception as error:
             _log.exception("%s: the install of version %d failed", self.replica, version)
             for rank in self._engine.ranks:
@@ -210,6 +212,25 @@ class GateActions:
                 event = Gate.InstallFailed(epoch=epoch, rank=rank, why="it did not say what it holds")
             self.step(event, f"install {epoch}")
 
+    async def _commit(self, epoch: int, version: int) -> dict[str, str]:
+        """What the ranks hold once the version is resident; asked again while an engine that is well cannot answer."""
+        while True:
+            try:
+                # Memory that was lent to the trainer, if it was.
+                await self._engine.restore_memory()
+                try:
+                    return await self._engine.commit(version)
+                except NotStaged:
+                    await self.stage(version)
+                    return await self._engine.commit(version)
+            except (InstallFailed, EngineBusy, NotStaged):
+                raise
+            except EngineError as error:
+                if not (self._engine.health().ok and self._is_installing(epoch)):
+                    raise
+                _log.warning("%s: the install of version %d was not answered: %r", self.replica, version, error)
+            await asyncio.sleep(AGAIN_S)
+
     # -- inside ----------------------------------------------------------------------------------
 
     async def _quiesce(self, epoch: int) -> None:
@@ -218,6 +239,9 @@ class GateActions:
 
     def _is_draining(self, epoch: int) -> bool:
         return self.live.state == "DRAINING" and self.live.epoch == epoch
+
+    def _is_installing(self, epoch: int) -> bool:
+        return self.is_installing and self.live.epoch == epoch
 
     def _thaw(self, epoch: int) -> None:
         # An engine that a later operation has frozen does not obey it: it may be asked for ever.

@@ -6,7 +6,6 @@ Rules of this file:
   becomes its events, and what it emits is done.
 - The order at the end: the engine has ended it, its record is stored, its receipt is stored, the gate
   lets it go, and only then the client hears of it.
-- Tokens that the table ignores are neither recorded nor delivered.
 - An unknown outcome is found out in three ways, one after another: the engine acknowledges an abort; its
   list no longer has the request; or, behind the abort, every rank comes to rest. That rest says nothing
   about a drain: the gate is not told of it.
@@ -18,17 +17,16 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...protocol.host import MachineHost
 from ...protocol.journal import Journal
-from ...statemachines.compiler import Outcome
 from ...statemachines.lease import Lease
 from ...statemachines.sorts import Ending
-from ..engines import Engine, EngineError, Finish, FinishReason, InvalidRequest, Request, Token
+from ..engines import Engine, EngineError, Finish, FinishReason, InvalidRequest, Request
 from ..tracelog import TraceLog
 from .records import Admission, Closure, Forwarding, LeaseRecord, LeaseStore, OpenLease, Terminal
+from .run import Run
 
 _log = logging.getLogger(__name__)
 _ENDINGS = {
@@ -51,75 +49,8 @@ class GateSide(Protocol):
     def frozen(self, lease: str, epoch: int) -> None: ...
     def thawed(self, lease: str, epoch: int) -> None: ...
     def fault(self, why: str) -> None: ...
-
-
-class Run:
-    """One lease on its way: a sink of the engine, and what its client has not heard yet."""
-
-    __slots__ = (
-        "_leases", "began", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request",
-        "session", "spans", "timer", "version", "wake", "why",
-    )  # fmt: skip
-
-    def __init__(
-        self, leases: Leases, request: Request, session: str, epoch: int, version: int | None, client: str
-    ) -> None:
-        self._leases, self.client = leases, client
-        self.began = asyncio.get_running_loop().time()
-        self.lease, self.session, self.request = request.request_id, session, request
-        self.epoch, self.version = epoch, version
-        """Of the gate, at the moment when it admitted the request."""
-        self.ids: list[int] = []
-        self.logprobs: list[float] = []
-        self.spans: list[tuple[int, int]] = []
-        self.fresh: list[Token] = []
-        """Tokens that the client has not heard of."""
-        self.reason = ""
-        """How the engine ended it."""
-        self.why = ""
-        self.ending = ""
-        """How the lease closed: an ending, or `lost`; empty while it is open."""
-        self.wake = asyncio.Event()
-        self.timer: asyncio.TimerHandle | None = None
-
-    def step(self, event: Any) -> Outcome:
-        return self._leases.host.step(self.lease, event, self.lease)
-
-    def cancel(self) -> None:
-        """The client no longer wants it."""
-        if not self.ending:
-            self.step(Lease.Cancel())
-
-    # -- what the engine tells -------------------------------------------------------------------
-
-    def tokens(self, tokens: Sequence[Token]) -> None:
-        if self.ending:
-            return
-        for version, group in groupby(tokens, key=lambda t: t.version):
-            made = list(group)
-            if self.step(Lease.Progress(count=len(made), version=version)).kind != "stay":
-                continue
-            self.ids.extend(t.id for t in made)
-            self.logprobs.extend(t.logprob for t in made)
-            if self.spans and self.spans[-1][0] == version:
-                self.spans[-1] = (version, self.spans[-1][1] + len(made))
-            else:
-                self.spans.append((version, len(made)))
-            self.fresh.extend(made)
-        self.wake.set()
-
-    def suspended(self, epoch: int) -> None:
-        if not self.ending:
-            self.step(Lease.Frozen())
-            self._leases.gate.frozen(self.lease, epoch)
-
-    def continued(self, epoch: int) -> None:
-        if not self.ending:
-            self.step(Lease.Thawed())
-            self._leases.gate.thawed(self.lease, epoch)
-
-    def finished(self, finish: Finish) -> None:
-        self._leases.engine_ended(self, finish)
+    @property
+    def is_installing(self) -> bool: ...
 
 
 class Leases:
@@ -145,6 +76,7 @@ class Leases:
         self._engine, self._trace = engine, trace
         self._unsettled, self._reconcile, self._remember = unsettled, reconcile, remember
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._silent: dict[str, str] = {}
         self._open, self._turned_away = 0, False
         self._none_open = asyncio.Event()
         self._none_open.set()
@@ -201,6 +133,19 @@ class Leases:
             ending = self.host.live(run.lease).ending
             record = Terminal(run.lease, ending, run.why, run.ids, run.logprobs, run.spans)
             self._then(record, lambda: run.step(Lease.Recorded()))
+
+    def engine_lost(self, run: Run, why: str) -> None:
+        """Nothing more is heard of it. One that is frozen under an install does not run: it is found out after it."""
+        if self.gate.is_installing:
+            self._silent[run.lease] = why
+        else:
+            self._orphan(run, why)
+
+    def installed(self) -> None:
+        """No install goes on any more: what was lost meanwhile is to be found out."""
+        silent, self._silent = self._silent, {}
+        for lease, why in silent.items():
+            self.orphan(lease, why)
 
     def lose_track(self, lease: str, why: str) -> None:
         """Nobody knows what became of a lease that the gate has orphaned."""

@@ -26,7 +26,8 @@ from ..engines import Request, Token
 from ..weights import ManifestError, WeightsError
 from .door import Call, Refusal
 from .front import Front
-from .leases import LOST, Run
+from .leases import LOST
+from .run import Run
 
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256

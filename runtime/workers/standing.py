@@ -13,7 +13,7 @@ from ...protocol.generated import front_pb2_grpc as rpc
 
 if TYPE_CHECKING:
     from .front import Front
-    from .leases import Run
+    from .run import Run
 
 MOST = 1000
 """The most open leases that one answer tells of."""

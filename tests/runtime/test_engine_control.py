@@ -42,6 +42,9 @@ class Recorder:
     def finished(self, finish: Finish) -> None:
         self._add(finish)
 
+    def lost(self, why: str) -> None:
+        raise AssertionError(f"nothing of an embedded engine is lost: {why}")
+
     def _add(self, *items: Token | Finish | tuple[str, int]) -> None:
         self.log.extend(items)
         self.changed.set()

@@ -70,6 +70,9 @@ class _Deaf:
 
     def finished(self, finish: Finish) -> None: ...
 
+    def lost(self, why: str) -> None:
+        self._sink.lost(why)
+
 
 @pytest.mark.parametrize("way", ["acknowledged", "listed", "at rest", "reset twice"])
 async def test_an_unknown_outcome_is_found_out_in_each_of_three_ways_and_poisons_nothing(
@@ -139,6 +142,17 @@ class Flaky(TorchEngine):
         await self._through()
         return await super().abort(request_id)
 
+    async def restore_memory(self) -> None:
+        await self._through()
+        await super().restore_memory()
+
+    async def commit(self, version: int) -> dict[str, str]:
+        await self._through()
+        digests = await super().commit(version)
+        # Done, and the answer is lost.
+        await self._through()
+        return digests
+
 
 @pytest.mark.parametrize(("mode", "ending"), [("wait", "length"), ("keep", "length"), ("abort", "discarded")])
 async def test_a_lost_connection_to_the_engine_poisons_nothing(weights: Weights, mode: str, ending: str) -> None:
@@ -152,6 +166,7 @@ async def test_a_lost_connection_to_the_engine_poisons_nothing(weights: Weights,
             engine.losses = 2
             await gate.seal(Mode(mode))
             await gate.drain()
+            engine.losses = version
             await gate.install(version)
             engine.losses = 2 if mode == "keep" else 0
             await gate.reopen()
@@ -159,6 +174,74 @@ async def test_a_lost_connection_to_the_engine_poisons_nothing(weights: Weights,
             assert (await last(stream)).reason == ending
             assert (await gate.now()).version == version
         assert engine.losses == 0
+
+
+class Cut(TorchEngine):
+    """Its requests' connections can be cut. An install waits for `may_commit`."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.sinks: dict[str, _Severed] = {}
+        self.may_commit = asyncio.Event()
+
+    def generate(self, request: Request, sink: Any) -> None:
+        self.sinks[request.request_id] = severed = _Severed(sink)
+        super().generate(request, severed)
+
+    async def commit(self, version: int) -> dict[str, str]:
+        await self.may_commit.wait()
+        return await super().commit(version)
+
+
+class _Severed:
+    """Hands everything on until it is cut."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink, self._is_cut = sink, False
+
+    def cut(self) -> None:
+        self._is_cut = True
+        self._sink.lost("the connection was reset")
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda *said: None) if self._is_cut else getattr(self._sink, name)
+
+
+async def test_a_request_whose_output_is_lost_is_found_out_at_once_and_discarded(weights: Weights) -> None:
+    async with served(weights, Cut) as (gate, engine):
+        assert isinstance(engine, Cut)
+        engine.may_commit.set()
+        await gate.update(1)
+        stream = gate.stream(max_tokens=3000, request_id="cut")
+        await first_tokens(stream)
+        engine.sinks["cut"].cut()
+        assert (await last(stream)).reason == "discarded"
+        assert await engine.running() == []
+        assert (await gate.update(2)).state == "OPEN"
+
+
+async def test_a_frozen_request_whose_output_is_lost_under_an_install_is_found_out_after_it(weights: Weights) -> None:
+    """A3: it does not run, so the install is in no doubt."""
+    async with served(weights, Cut) as (gate, engine):
+        assert isinstance(engine, Cut)
+        engine.may_commit.set()
+        await gate.update(1)
+        stream = gate.stream(max_tokens=3000, request_id="cut")
+        await first_tokens(stream)
+        engine.may_commit.clear()
+        await gate.seal(Mode.KEEP)
+        await gate.drain()
+        installing = asyncio.create_task(gate.install(2))
+        await gate.until(lambda g: g.state == "INSTALLING")
+        engine.sinks["cut"].cut()
+        await asyncio.sleep(0.2)
+        assert (await gate.now()).suspended == {"cut"}
+        engine.may_commit.set()
+        assert (await installing).state == "INSTALLING"
+        await gate.reopen()
+        assert (await last(stream)).reason == "discarded"
+        await gate.close()
+        assert ((await gate.now()).state, await engine.running()) == ("OPEN", [])
 
 
 class Disk:

@@ -1,0 +1,93 @@
+"""One lease on its way through a replica: what the engine tells of it, and what its client has not heard yet.
+
+Rules of this file:
+
+- What the engine tells becomes the lease's events, whether the client listens or not.
+- Tokens that the table ignores are neither recorded nor delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ...statemachines.compiler import Outcome
+from ...statemachines.lease import Lease
+from ..engines import Finish, Request, Token
+
+if TYPE_CHECKING:
+    from .leases import Leases
+
+
+class Run:
+    """One lease on its way: a sink of the engine, and what its client has not heard yet."""
+
+    __slots__ = (
+        "_leases", "began", "client", "ending", "epoch", "fresh", "ids", "lease", "logprobs", "reason", "request",
+        "session", "spans", "timer", "version", "wake", "why",
+    )  # fmt: skip
+
+    def __init__(
+        self, leases: Leases, request: Request, session: str, epoch: int, version: int | None, client: str
+    ) -> None:
+        self._leases, self.client = leases, client
+        self.began = asyncio.get_running_loop().time()
+        self.lease, self.session, self.request = request.request_id, session, request
+        self.epoch, self.version = epoch, version
+        """Of the gate, at the moment when it admitted the request."""
+        self.ids: list[int] = []
+        self.logprobs: list[float] = []
+        self.spans: list[tuple[int, int]] = []
+        self.fresh: list[Token] = []
+        """Tokens that the client has not heard of."""
+        self.reason = ""
+        """How the engine ended it."""
+        self.why = ""
+        self.ending = ""
+        """How the lease closed: an ending, or `lost`; empty while it is open."""
+        self.wake = asyncio.Event()
+        self.timer: asyncio.TimerHandle | None = None
+
+    def step(self, event: Any) -> Outcome:
+        return self._leases.host.step(self.lease, event, self.lease)
+
+    def cancel(self) -> None:
+        """The client no longer wants it."""
+        if not self.ending:
+            self.step(Lease.Cancel())
+
+    # -- what the engine tells -------------------------------------------------------------------
+
+    def tokens(self, tokens: Sequence[Token]) -> None:
+        if self.ending:
+            return
+        for version, group in groupby(tokens, key=lambda t: t.version):
+            made = list(group)
+            if self.step(Lease.Progress(count=len(made), version=version)).kind != "stay":
+                continue
+            self.ids.extend(t.id for t in made)
+            self.logprobs.extend(t.logprob for t in made)
+            if self.spans and self.spans[-1][0] == version:
+                self.spans[-1] = (version, self.spans[-1][1] + len(made))
+            else:
+                self.spans.append((version, len(made)))
+            self.fresh.extend(made)
+        self.wake.set()
+
+    def suspended(self, epoch: int) -> None:
+        if not self.ending:
+            self.step(Lease.Frozen())
+            self._leases.gate.frozen(self.lease, epoch)
+
+    def continued(self, epoch: int) -> None:
+        if not self.ending:
+            self.step(Lease.Thawed())
+            self._leases.gate.thawed(self.lease, epoch)
+
+    def finished(self, finish: Finish) -> None:
+        self._leases.engine_ended(self, finish)
+
+    def lost(self, why: str) -> None:
+        self._leases.engine_lost(self, why)
