@@ -270,18 +270,26 @@ class Controller:
         self._hold = asyncio.Event()
 
         async def during() -> None:
-            operation.is_held = True
             self.changed.notify()
             await self._hold.wait()
 
         operation = Operation(version, self.settings.deadline, mode or self.settings.mode, during=during)
         self.paused = operation
         task = self._begin(operation)
-        while not (operation.is_held or task.done()):
-            await self.changed.until(lambda: operation.is_held or task.done(), self.settings.deadline)
-        if not operation.is_held:
+        while not (self.is_paused or task.done()):
+            await self.changed.until(lambda: self.is_paused or task.done(), self.settings.deadline)
+        if not self.is_paused:
             raise self._failure("the cohort was not paused", operation)
         return operation
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a pause has begun and was not told to end: its window is the one in which nothing is lent."""
+        return (
+            self.paused is not None
+            and self.paused is self._actions.operation
+            and self.syncs.live(INSTANCE).state == "LENT"
+        )
 
     async def resume(self) -> Operation:
         """End the pause: every gate that is paused is open again. Raises SyncFailed."""

@@ -43,7 +43,7 @@ async def status(controller: Controller, cohort: Cohort) -> pb.StatusAnswer:
     replicas = await asyncio.gather(*(of(life.incarnation, life.name) for life in living))
     return pb.StatusAnswer(
         term=controller.term, incarnation=controller.incarnation, taking_over=not is_home,
-        published=controller.published, paused=controller.paused is not None and controller.paused.is_held,
+        published=controller.published, paused=controller.is_paused,
         operation=_operation(controller), replicas=replicas, held=cohort.roster.holds(),
     )  # fmt: skip
 

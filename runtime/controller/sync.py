@@ -71,7 +71,7 @@ class Operation:
 
     `during` runs between the drain and the install, with `lends` while the devices are lent; `trouble` is what
     it raised. `allowed` is the deadline in seconds, begun anew by `extend`. `closed` are the members that are
-    open again; `is_held` says whether a pause has begun; `reason` and `retry` are those of a refusal to begin.
+    open again; `reason` and `retry` are those of a refusal to begin.
     """
 
     version: int
@@ -86,7 +86,6 @@ class Operation:
     dropped: dict[str, str] = field(default_factory=dict)
     declined: dict[str, str] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
-    is_held: bool = False
     outcome: str = ""
     reason: str = ""
     retry: bool = False

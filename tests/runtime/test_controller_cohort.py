@@ -43,7 +43,7 @@ async def test_a_pause_keeps_gates_drained_beyond_their_window_and_no_sync_is_ta
         cohort.publish(0)
         await controller.sync(0)
         operation = await controller.pause()
-        assert operation.is_held
+        assert controller.is_paused
         assert not controller.is_idle
         await asyncio.sleep(2.5)
         assert gates(cohort) == [("DRAINING", 0)] * 2
