@@ -181,12 +181,12 @@ class Cut(TorchEngine):
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
-        self.sinks: dict[str, _Severed] = {}
+        self.sinks: dict[str, Any] = {}
         self.may_commit = asyncio.Event()
 
     def generate(self, request: Request, sink: Any) -> None:
-        self.sinks[request.request_id] = severed = _Severed(sink)
-        super().generate(request, severed)
+        self.sinks[request.request_id] = _Severed(sink)
+        super().generate(request, self.sinks[request.request_id])
 
     async def commit(self, version: int) -> dict[str, str]:
         await self.may_commit.wait()

@@ -1,6 +1,7 @@
 """A run of real processes as a test drives it: replicas kept by a supervisor, controllers that come and go.
 
-The test is the run's trainer and its agents: it publishes versions and makes requests, and logs both as those do.
+The test is the run's agents, and its trainer unless one is kept: it publishes versions and makes requests, and
+logs both as those do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +48,28 @@ WITHIN_S = 90.0
 class Run:
     """Everything of one run; see `running`."""
 
-    def __init__(self, folder: Path, roster: Roster, launcher: Launcher, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, roster: Roster, launcher: Launcher, settings: dict[str, Any],
+        rollout: dict[str, Any] | None = None, budget: Budget | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self.roster, self.launcher, self.settings = folder, roster, launcher, settings
+        self.rollout = rollout or {}
+        """Settings of replicas that are not the usual ones."""
         self.weights = Weights(RUN, folder)
-        self.supervisor = Supervisor(roster, launcher, Budget(lives=8, all_lives=30))
+        self.supervisor = Supervisor(roster, launcher, budget or Budget(lives=8, all_lives=30))
         self.client = ControllerClient.of_register(self.register_path, within=WITHIN_S)
         self.controllers: list[Worker] = []
         self.ended: dict[str, str] = {}
-        self.trainer, self.agents = Process(self.trace, "trainer.1"), Process(self.trace, "agents.1")
-        self.trainer.born(Trainer, "trainer")
+        self.agents = Process(self.trace, "agents.1")
         self._channels: dict[str, aio.Channel] = {}
         self._sessions = 0
-        self._blocked: set[str] = set()
+
+    @cached_property
+    def trainer(self) -> Process:
+        """The test, as the run's trainer."""
+        made = Process(self.trace, "trainer.1")
+        made.born(Trainer, "trainer")
+        return made
 
     @property
     def register_path(self) -> Path:
@@ -77,20 +89,27 @@ class Run:
             (manifests / path.name).write_bytes(path.read_bytes())
 
         def config(incarnation: str) -> Any:
-            return as_json(replace(self.weights.config(name, incarnation=incarnation), manifests=manifests))
+            usual = self.weights.config(name, incarnation=incarnation)
+            return as_json(replace(usual, **{"manifests": manifests, **self.rollout}))
 
         self.supervisor.keep(Charge(name, "rollout", config, START_S))
+
+    def controller_config(self, incarnation: str) -> Any:
+        """The config of a life of the controller, by the settings as they are now."""
+        return as_json(
+            ControllerConfig(
+                run=RUN, register=self.register_path, manifests=self.folder / "manifests", trace=self.trace,
+                incarnation=incarnation, shm_root=self.folder / "shm", **self.settings,
+            )
+        )  # fmt: skip
 
     async def start_controller(self) -> Worker:
         """The next controller, ready; nobody replaces it."""
         for killed, how in self.ended.items():
             self.roster.end(killed, how)
         incarnation = self.roster.begin("controller", "controller")
-        config = ControllerConfig(
-            run=RUN, register=self.register_path, manifests=self.folder / "manifests", trace=self.trace,
-            incarnation=incarnation, shm_root=self.folder / "shm", **self.settings,
-        )  # fmt: skip
-        worker = await self.launcher.start("controller", "controller", incarnation, as_json(config), within=START_S)
+        config = self.controller_config(incarnation)
+        worker = await self.launcher.start("controller", "controller", incarnation, config, within=START_S)
         self.roster.enlist(incarnation, worker.ready["control"], "", worker.pid)
         self.controllers.append(worker)
         return worker
@@ -125,14 +144,15 @@ class Run:
 
     # -- what is looked at -----------------------------------------------------------------------
 
-    def _channel(self, target: str) -> aio.Channel:
+    def channel(self, target: str) -> aio.Channel:
+        """The one connection of this test to a server."""
         if target not in self._channels:
             self._channels[target] = dial(target)
         return self._channels[target]
 
     async def seen(self, worker: Worker) -> tuple[int, Any]:
         """The number and the snapshot of a replica's gate."""
-        client = GateClient(self._channel(worker.ready["control"]), worker.name, incarnation=worker.incarnation)
+        client = GateClient(self.channel(worker.ready["control"]), worker.name, incarnation=worker.incarnation)
         found = await client.get(deadline=10)
         return found.number, found.snapshot
 
@@ -144,12 +164,12 @@ class Run:
         """Have a life of a replica leave as planned."""
         ruler = self.roster.ruler()
         assert ruler is not None
-        client = ReplicaClient(self._channel(ruler.control), incarnation, incarnation=ruler.incarnation)
+        client = ReplicaClient(self.channel(ruler.control), incarnation, incarnation=ruler.incarnation)
         await client.leave()
 
     async def gate_until(self, worker: Worker, holds: Callable[[Any], bool]) -> Any:
         """The first snapshot of a replica's gate for which `holds`."""
-        client = GateClient(self._channel(worker.ready["control"]), worker.name, incarnation=worker.incarnation)
+        client = GateClient(self.channel(worker.ready["control"]), worker.name, incarnation=worker.incarnation)
         async with asyncio.timeout(WITHIN_S):
             async for seen in client.watch():
                 if holds(seen.snapshot):
@@ -190,14 +210,19 @@ class Run:
         cause = f"{term}.trainer.1.publish.{version}"
         self.trainer.step("trainer", Trainer.Publish(term=term, version=version), cause)
         manifest = self.weights.publish(version)
+        self.hand_out(version, unreadable_for=unreadable_for)
+        self.trainer.log.fact("Trainer", "trainer", "manifest", version=version, digest=manifest.digest)
+        self.trainer.step("trainer", Trainer.Published(version=version), cause)
+
+    def hand_out(self, version: int, *, unreadable_for: str = "") -> None:
+        """Give each replica the manifest of a version; one cannot read it before `let_read`."""
+        manifest = self.weights.store.get(version).to_json()
         for folder in self.folder.glob("manifests-*"):
             path = folder / f"v{version:06d}.json"
             if folder.name == f"manifests-{unreadable_for}":
                 os.mkfifo(path)
             else:
-                path.write_bytes(manifest.to_json())
-        self.trainer.log.fact("Trainer", "trainer", "manifest", version=version, digest=manifest.digest)
-        self.trainer.step("trainer", Trainer.Published(version=version), cause)
+                path.write_bytes(manifest)
 
     async def let_read(self, replica: str, version: int) -> None:
         """Let the replica that waits for the manifest of a version have it."""
@@ -210,7 +235,7 @@ class Run:
         self._sessions += 1
         session = f"s{self._sessions}"
         lease = f"{session}.1"
-        data: Any = rollout_pb2_grpc.RolloutStub(self._channel(worker.ready["data"]))
+        data: Any = rollout_pb2_grpc.RolloutStub(self.channel(worker.ready["data"]))
         self.agents.born(Session, session, policy=Rebinding.NEVER)
         self.agents.step(session, Session.BeginTurn(lease=lease), lease)
         sampling = rollout_pb2.SamplingParams(max_tokens=tokens, temperature=1.0, top_p=1.0, seed=self._sessions)
@@ -260,24 +285,35 @@ class Run:
 
     def judged(self) -> Verdict:
         """The judgement over the logs of all processes, which have ended."""
-        self.trainer.log.close()
+        return validate(self.merged())
+
+    def merged(self) -> Path:
+        """The trace of all processes, which have ended."""
+        if "trainer" in vars(self):
+            self.trainer.log.close()
         self.agents.log.close()
         with Roster(self.register_path) as roster:
-            for life in roster.lives("rollout"):
+            for life in roster.lives():
                 if life.ended is not None and life.ended.startswith("signal"):
                     self.ended[life.incarnation] = life.ended
-        return validate(merge(sorted(self.trace.glob("*.ndjson")), self.ended, self.folder / "trace.ndjson"))
+        return merge(sorted(self.trace.glob("*.ndjson")), self.ended, self.folder / "trace.ndjson")
 
 
 @asynccontextmanager
-async def running(folder: Path, *replicas: str, mode: Mode = Mode.WAIT, **settings: Any) -> AsyncIterator[Run]:
-    """A run with these replicas, ready, and no controller yet. All of it has ended when the context is left."""
+async def running(
+    folder: Path, *replicas: str, mode: Mode = Mode.WAIT, rollout: dict[str, Any] | None = None,
+    budget: Budget | None = None, **settings: Any,
+) -> AsyncIterator[Run]:  # fmt: skip
+    """A run with these replicas, ready, and no controller yet. All of it has ended when the context is left.
+
+    `settings` are those of its controllers, `rollout` of its replicas, where they are not the usual ones.
+    """
     (folder / "processes").mkdir()
     (folder / "trace").mkdir()
     chosen = {"mode": mode, "deadline_ms": 40_000, "takeover_ms": 80_000, "call_ms": 8_000, **settings}
     with Roster(folder / "register.db") as roster:
         async with Launcher(folder / "processes", environment={"OMP_NUM_THREADS": "1"}) as launcher:
-            run = Run(folder, roster, launcher, chosen)
+            run = Run(folder, roster, launcher, chosen, rollout, budget)
             async with run.supervisor:
                 for name in replicas:
                     run.keep_replica(name)
