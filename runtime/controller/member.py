@@ -187,7 +187,8 @@ class Member:
     ) -> Any:  # fmt: skip
         """Bring the gate to `version` open, by `converge` alone; the last snapshot.
 
-        `uses_device` says whether the trainer that borrowed the device may still train on it, `is_target` whether
+        `is_durable` says whether manifest and bytes of a version are there, without which none is installed;
+        `uses_device` whether the trainer that borrowed the device may still train on it; `is_target` whether
         `version` still is what is wanted. Raises Above where the target is, or is to be, another; MemberError
         when it cannot be done, or not within `within` seconds; Overruled.
         """
@@ -211,6 +212,10 @@ class Member:
                             raise Above(f"{self.incarnation} is above {version}, at {newest}", newest)
                         case Next.WAIT:
                             await self.until(lambda g, n, last=seen.number: n != last, within)
+                        case Next.INSTALL if not is_durable(version):
+                            # An install that finds no bytes poisons its gate.
+                            text = f"the bytes of version {version} are not there any more"
+                            raise MemberError(f"{self.incarnation} cannot be brought home: {text}")
                         case _:
                             await self._try(advice, gate, version, digests, mode, window_ms, seen.number, within)
         except TimeoutError:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from controller_in_process import ruled
 from scripted_cohort import Cohort, join_all, scripted_cohort
 from scripted_replica import ScriptedReplica
 
@@ -15,6 +16,7 @@ from sluicegate.runtime.controller.controller import SyncFailed
 from sluicegate.runtime.controller.converge import Next, converge, reaches
 from sluicegate.runtime.controller.member import MemberError
 from sluicegate.runtime.controller.register import Register
+from sluicegate.runtime.controller.roster import Roster
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.replica import Replica
 from sluicegate.statemachines.sorts import Mode
@@ -122,6 +124,30 @@ async def test_a_gate_above_what_is_published_is_poisoned_if_its_bytes_are_nowhe
                 await controller.join("c", "c.1", late.target, "none")
             assert late.gate.state == "POISONED"
         assert register.published == 0
+
+
+async def test_a_replica_that_joins_once_the_published_bytes_are_gone_waits_for_the_next_version(
+    tmp_path: Path,
+) -> None:
+    """A1: an install that finds no bytes poisons, so none is asked for."""
+    async with ruled(tmp_path, "a") as cohort:
+        cohort.publish(0)
+        assert (await cohort.client.sync(0)).result == "published"
+        cohort.discard(0)
+        with Roster(tmp_path / "register.db") as roster:
+            life = roster.begin("b", "rollout")
+            async with ScriptedReplica("b", life) as late, asyncio.timeout(30):
+                roster.enlist(life, late.target, "", 0)
+                behind = ""
+                while "bytes of version 0" not in behind:
+                    await asyncio.sleep(0.05)
+                    found = await cohort.client.status()
+                    behind = next((r.why_behind for r in found.replicas if r.replica == "b"), "")
+                assert "Install:starts" not in late.rules()
+                cohort.replicas["b"] = late
+                cohort.publish(1)
+                assert (await cohort.client.sync(1)).left_behind == {}
+                assert [(r.gate.state, r.gate.version) for r in cohort.replicas.values()] == [("OPEN", 1)] * 2
 
 
 async def test_a_drain_that_did_not_end_in_its_time_is_escalated_the_next_time(

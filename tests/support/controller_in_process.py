@@ -37,6 +37,10 @@ class Ruled:
         for replica in self.replicas.values():
             replica.digest = manifest.digest
 
+    def discard(self, version: int) -> None:
+        """The bytes of a version go; its manifest stays."""
+        self._publisher.discard(version)
+
 
 @asynccontextmanager
 async def ruled(folder: Path, *names: str) -> AsyncIterator[Ruled]:
