@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import queue
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +13,25 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 Said = TypeVar("Said")
+
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _bound_to(parent: int) -> Callable[[], None] | None:
+    """What a new process does first, so that it ends with the thread that has started it, however that ends.
+
+    Linux only: elsewhere a process outlives a parent that was killed with SIGKILL.
+    """
+    if (prctl := _prctl) is None:
+        return None
+
+    def bind() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return bind
 
 
 class Child(Generic[Said]):
@@ -75,6 +97,7 @@ class Child(Generic[Said]):
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
                 start_new_session=True,
+                preexec_fn=_bound_to(os.getpid()),
             )
         except OSError as error:
             self._ready.set()
