@@ -201,7 +201,7 @@ async def test_twenty_kills_of_each_kind_lose_and_poison_nothing_else(durability
     seed, began = random.SystemRandom().randrange(1 << 30), time.monotonic()
     print(f"\nseed {seed}")
     chance, modes = random.Random(seed), list(Mode)
-    async with under_load(tmp_path, 20, durability=durability, lives=40) as load:
+    async with under_load(tmp_path, 20, pause=0.5, durability=durability, lives=40) as load:
         for number in range(20):
             load.run.settings["mode"] = modes[number % 3]
             others = ["trainer", REPLICAS[number % 2]]
