@@ -26,9 +26,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .configurations import refuse_malformed
 from .expressions import Bool
 from .machine import Event, Machine
-from .names import RESERVED, snake
+from .names import HELPERS, RESERVED, camel, snake
 from .table import Action, Guarded, Refuse, State, Table, choose, columns, go, ignore, row, stay
 
 if TYPE_CHECKING:
@@ -70,8 +71,10 @@ def from_transitions(
 ) -> type[Machine]:
     """A machine of an existing `transitions` configuration.
 
-    States become UPPER_CASE (nested ones with the names of those around them), triggers CamelCase
-    events, `StepEvent` where `Step` would be a name of the language. A trigger without a transition in
+    States become UPPER_CASE (nested ones with the names of those around them, `S_404` for one that begins
+    with a digit), triggers CamelCase
+    events, `StepEvent` where `Step` would be a name of the language or of something else in the machine,
+    conditions arguments. A trigger without a transition in
     a state is refused there, or ignored where the configuration says so; one whose conditions all fail
     is ignored, as the library does. The automatic `to_<state>` triggers are left out.
 
@@ -85,12 +88,17 @@ def from_transitions(
     Raises:
         ImportError: `transitions` is not installed.
         ValueError: the configuration has parallel states or no initial one, is none of the library's,
-            or names a state that it lacks, as `final` may too.
-        DeclarationError: a name of the configuration cannot be one of a machine.
+            names a state that it lacks, as `final` may too, or has a name that cannot be one of a machine,
+            or that would be the same there as another. The message names the state or transition.
     """
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier() and name[0].isupper()):
+        raise ValueError(f"{name!r} is no name for a machine: write it in CamelCase, in ASCII letters and digits")
     read = _Reading(_read(config, name), name)
-    if unknown := [state for state in final if state not in read.order]:
+    if unknown := [str(state) for state in final if state not in read.order]:
         raise ValueError(f"{name}: no state {', '.join(unknown)} to be final; there are {', '.join(read.order)}")
+    _distinct(name, "states", {s: _upper(s) for s in read.order})
+    called = _event_names(read.triggers, [_upper(s) for s in read.order])
+    _distinct(name, "triggers", called)
     states = {s: State() for s in read.order}
     illegal = Refuse("no transition from this state")
     refused = False
@@ -100,7 +108,7 @@ def from_transitions(
     for trigger in read.triggers:
         found = {state: list(read.asked(state, trigger)) for state in read.order}
         asked = dict.fromkeys(n for ts in found.values() for t in ts for n, _ in t.conditions)
-        event = _event(_event_name(trigger), list(asked))
+        event = _event(called[trigger], list(asked))
         events[event.__name__] = event
         cells: list[Any] = []
         for state, transitions in found.items():
@@ -150,13 +158,19 @@ def _read(config: Any, name: str) -> Any:
     words = {key: value for key, value in config.items() if key not in _DRAWING}
     if unknown := words.keys() - inspect.signature(known.Machine).parameters.keys():
         raise ValueError(f"{name}: transitions.Machine takes no {', '.join(sorted(map(str, unknown)))}")
-    nested = any(isinstance(s, Mapping) and s.keys() & {"children", "parallel"} for s in words.get("states") or ())
+    try:
+        refuse_malformed(words)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    states = words.get("states")
+    listed = states if isinstance(states, (list, tuple)) else ()
+    nested = any(isinstance(s, Mapping) and s.keys() & {"children", "parallel"} for s in listed)
     maker = known.Machine
     if nested:
         from transitions.extensions import HierarchicalMachine as maker
     try:
         return maker(**{**words, "model": None, "auto_transitions": False})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{name}: the transitions library cannot read it ({error})") from error
 
 
@@ -235,6 +249,8 @@ class _Reading:
 
     def transition(self, found: Any, scope: list[str], level: tuple[int, int]) -> _Transition:
         conditions = tuple((self.condition(c.func), bool(c.target)) for c in found.conditions)
+        if found.dest is not None and not isinstance(found.dest, str):
+            raise ValueError(f"{self.name}: a transition from {found.source} goes to {found.dest!r}, which is no state")
         target = self.entered(self.known(self.sep.join([*scope, found.dest]), "goes to")) if found.dest else None
         callbacks = tuple(_function_name(f) for f in (*found.prepare, *found.before, *found.after))
         self._callbacks.update(dict.fromkeys(callbacks))
@@ -243,8 +259,10 @@ class _Reading:
     def condition(self, function: Any) -> str:
         """The argument's name of a condition: two functions of one name get two."""
         if function not in self._conditions:
-            name = re.sub(r"\W+", "_", _function_name(function)).strip("_").lower() or "condition"
+            name = re.sub(r"[^0-9A-Za-z]+", "_", _function_name(function)).strip("_").lower() or "condition"
             name = "condition" if name == "lambda" else name
+            taken = not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED | HELPERS
+            name = f"is_{name}" if taken else name
             taken = self._conditions.values()
             number = next(n for n in range(1, len(taken) + 2) if (name if n == 1 else f"{name}_{n}") not in taken)
             self._conditions[function] = name if number == 1 else f"{name}_{number}"
@@ -306,10 +324,30 @@ def _all(event: type[Event], conditions: tuple[tuple[str, bool], ...]) -> Bool:
     return functools.reduce(lambda a, b: a & b, answers)
 
 
-def _event_name(trigger: str) -> str:
-    """The trigger in CamelCase; `StepEvent` where the event's own method would be a name of the language."""
-    name = _camel(trigger)
-    return f"{name}Event" if keyword.iskeyword(snake(name)) or snake(name) in RESERVED else name
+def _event_names(triggers: list[str], states: list[str]) -> dict[str, str]:
+    """The triggers in CamelCase; `StepEvent` where `Step` is a name of the language, a state or what a rule makes."""
+    named = {trigger: _camel(trigger) for trigger in triggers}
+    rules = ["ignore", "no_transition", *(f"to_{state.lower()}" for state in states)]
+    made = {name + camel(rule) for name in named.values() for rule in rules} | {"Init", "States", *states}
+
+    def taken(name: str) -> bool:
+        return name in made or keyword.iskeyword(snake(name)) or snake(name) in RESERVED
+
+    return {trigger: f"{name}Event" if taken(name) else name for trigger, name in named.items()}
+
+
+def _distinct(machine: str, what: str, named: dict[str, str]) -> None:
+    """Raises ValueError for a name that is none, and for two that are one in the machine."""
+    owner: dict[str, str] = {}
+    for name, called in named.items():
+        if not (called.isascii() and called.isidentifier()):
+            mend = "rename it in ASCII letters, digits and underscores, with a letter first"
+            raise ValueError(f"{machine}: {name!r} of the {what} is no name in a machine: {mend}")
+        # An event is known by its method too.
+        key = snake(called) if what == "triggers" else called
+        if owner.setdefault(key, name) != name:
+            both = f"the {what} {owner[key]} and {name} would both be {called}"
+            raise ValueError(f"{machine}: {both}: rename one of them")
 
 
 def _camel(name: str) -> str:
@@ -317,7 +355,8 @@ def _camel(name: str) -> str:
 
 
 def _upper(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\W+", "_", name).upper()
+    upper = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\W+", "_", name).upper()
+    return f"S_{upper}" if upper[:1].isdigit() else upper
 
 
 def transitions_library() -> Any:

@@ -51,7 +51,7 @@ class Record(Expr):
                 member = type_of(hint)
             except TypeError as error:
                 stop(place, str(error), "give it a type of the language")
-            if hasattr(Record, name):
+            if hasattr(Record, name) or name in ("node", "values"):
                 stop(place, "hides a name of every record", "give it another name")
             if keyword.iskeyword(name) or name != name.lower() or name.startswith("_") or not name.isascii():
                 stop(place, "is no name for a member", "give it a lower-case ASCII name that is no keyword of Python")

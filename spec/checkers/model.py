@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from .source import imports, used_only
+from .source import constants, extended, imports, used_only, without_comments
 
 Verdict = Literal["ok", "violated", "error", "incomplete"]
 
@@ -67,11 +67,30 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A root module, the text of every module of ours by name (the root's too), and a configuration."""
+    """A root module, the text of every module of ours by name (the root's too), and a configuration.
+
+    Raises ValueError where the configuration has a value for what is no constant of the root or of what it
+    extends: both checkers read that without a word, and go on without it.
+    """
 
     name: str
     modules: Mapping[str, str]
     config: Config
+
+    def __post_init__(self) -> None:
+        if not self.config.constants:
+            return
+        declared = [name for text in self.extended() for name in constants(text)]
+        if unknown := [name for name in self.config.constants if name not in declared]:
+            there = f"it has {', '.join(declared)}" if declared else "it has none"
+            raise ValueError(f"{', '.join(unknown)} is no constant of {self.name}: {there}; take it out of the Config")
+
+    def extended(self) -> list[str]:
+        """The root's text and those of all that it extends, without comments; not of what is only instantiated."""
+        names = [self.name]
+        for name in names:
+            names += [n for n in extended(self.modules[name]) if n not in names and n in self.modules]
+        return [without_comments(self.modules[name]) for name in names]
 
     @classmethod
     def load(

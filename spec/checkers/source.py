@@ -11,7 +11,8 @@ STANDARD_MODULES = frozenset(
 EXTENDS = re.compile(r"^[ \t]*EXTENDS[ \t]+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 
 _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
-_DECLARED = re.compile(r"^[ \t]*(CONSTANT|VARIABLE)S?\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
+_NAME = r"\w+(?:\s*\([\s_,]*\))?"
+_DECLARED = re.compile(rf"^[ \t]*(CONSTANT|VARIABLE)S?\s+({_NAME}(?:\s*,\s*{_NAME})*)", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:LOCAL[ \t]+)?(\w+)[ \t]*(?:\([^)=]*\)|\[[^]=]*\])?[ \t]*==(?!=)", re.MULTILINE)
 _OUTSIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|\\\*[^\n]*|\(\*')
 _INSIDE = re.compile(r"\(\*|\*\)")
@@ -80,13 +81,17 @@ def extended(text: str) -> list[str]:
 
 def definitions(text: str) -> list[str]:
     """The names that a module without comments declares or defines at its top level, in the first column."""
-    declared = [name.strip() for _, names in _DECLARED.findall(text) for name in names.split(",")]
-    return declared + _DEFINED.findall(text)
+    return [name for _, names in _DECLARED.findall(text) for name in _each(names)] + _DEFINED.findall(text)
 
 
 def constants(text: str) -> list[str]:
     """The constants that a module without comments declares."""
-    return [name.strip() for kind, names in _DECLARED.findall(text) if kind == "CONSTANT" for name in names.split(",")]
+    return [name for kind, names in _DECLARED.findall(text) if kind == "CONSTANT" for name in _each(names)]
+
+
+def _each(declared: str) -> list[str]:
+    """The names in a list of declared ones, without the places of an operator's arguments."""
+    return re.findall(r"\w*[^\W_]\w*", re.sub(r"\([^)]*\)", "", declared))
 
 
 def comments(text: str) -> dict[str, str]:

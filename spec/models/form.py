@@ -18,8 +18,9 @@ from typing import Literal
 from ...statemachines.machine import Machine
 from ...statemachines.machines import MACHINES
 from ..checkers.model import Config, Model
-from ..checkers.source import constants, definitions, extended, without_comments
+from ..checkers.source import constants, definitions
 from ..emitter import files
+from ..emitter.expressions import EmitError
 
 SPEC = Path(__file__).resolve().parent.parent
 Profile = Literal["small", "full", "simulate"]
@@ -62,31 +63,24 @@ class SystemModel:
     def model(self) -> Model:
         """The model over the tables as they are declared now, whatever generated files still say.
 
-        Raises ModelError for a module that is not there, a constant without a value, and a name in the
-        configuration that no module defines.
+        Raises ModelError for a module that is not there, a constant without a value, a name in the
+        configuration that no module defines, and machines that cannot be written in TLA+ together.
         """
-        declared = {name.removesuffix(".tla"): text for name, text in files(m.ir for m in self.machines).items()}
         path = self.folder / f"{self.module}.tla"
         try:
+            declared = {name.removesuffix(".tla"): text for name, text in files(m.ir for m in self.machines).items()}
             model = Model.load(path, self.config, made=declared)
         except FileNotFoundError as error:
             said = f"there is no {error.filename}" if error.filename else str(error)
             raise ModelError(f"{said}: name the folder in SystemModel(folder=...)") from error
+        except (EmitError, ValueError) as error:
+            raise ModelError(str(error)) from error
         self._check_names(model)
         return model
 
-    @staticmethod
-    def _extended(model: Model) -> list[str]:
-        """The root and all that it extends; what is only instantiated gets its constants there."""
-        names = [model.name]
-        for name in names:
-            names += [other for other in extended(model.modules[name]) if other not in names]
-        return names
-
     def _check_names(self, model: Model) -> None:
-        texts = [without_comments(model.modules[name]) for name in self._extended(model)]
-        open_ = [name for text in texts for name in constants(text) if name not in self.config.constants]
-        if open_:
+        texts = model.extended()
+        if open_ := [name for text in texts for name in constants(text) if name not in self.config.constants]:
             given = f'Config(constants={{"{open_[0]}": ...}})'
             raise ModelError(f"constant {', '.join(open_)} of {self.module} has no value: bound it in {given}")
         config, known = self.config, {name for text in texts for name in definitions(text)}

@@ -309,6 +309,60 @@ def test_machines_of_one_name_are_kept_apart(lamp, capsys, tmp_path):
     assert "nothing is saved in none: no property fails" in out
 
 
+OFF_THE_PATH = """
+from sluicegate import *
+from sluicegate.spec.models import Config, SystemModel
+from pathlib import Path
+WRONG = SystemModel("../../up/" + "x" * 300, "", module="Two", config=Config(invariants=("Fine",)),
+                    folder=Path(__file__).parent, machines=())
+"""
+
+
+def test_no_name_leads_out_of_the_folder_where_counterexamples_are_kept(capsys, tmp_path, monkeypatch):
+    two = "---- MODULE Two ----\nVARIABLE x\nInit == x = FALSE\nNext == x' = ~x\nFine == ~x\n====\n"
+    (tmp_path / "Two.tla").write_text(two)
+    (tmp_path / "off_the_path.py").write_text(OFF_THE_PATH)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {*tmp_path.rglob("*")}
+    status, out, err = check(capsys, "off_the_path:WRONG", "--checker", "tla-checker", "--save", "deep/found")
+    assert (status, err) == (1, "")
+    new = {p.relative_to(tmp_path).parts for p in {*tmp_path.rglob("*")} - before if "__pycache__" not in p.parts}
+    (kept,) = (parts for parts in new if len(parts) == 3)
+    assert new == {("deep",), ("deep", "found"), kept}
+    assert f"saved deep/found/{kept[2]}" in out
+
+
+@pytest.mark.parametrize("save", ["taken", "taken/inside", "/proc/nowhere"])
+def test_a_folder_that_cannot_be_is_told_before_anything_is_judged(lamp, capsys, tmp_path, save):
+    (tmp_path / "taken").write_text("mine")
+    status, out, err = check(capsys, f"{lamp(TWO_WRONG)}:Lamp", "--save", save)
+    assert status == 2
+    assert err.startswith(f"sluicegate: cannot write to {save} (")
+    assert err.count("\n") == 1
+    assert "Lamp" not in out
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_what_no_run_has_kept_is_left_and_what_one_has_is_replaced_whole(lamp, capsys, tmp_path):
+    words = (f"{lamp(TWO_WRONG)}:Lamp", "--checker", "tla-checker", "--save", "found")
+    assert check(capsys, *words)[0] == 1
+    files = sorted((tmp_path / "found").iterdir())
+    (kept,) = [path for path in files if path.name == "Lamp-few.json"]
+    text = kept.read_text()
+    kept.write_text(text.replace("few", "old"))
+    assert check(capsys, *words)[0] == 1
+    assert kept.read_text() == text
+    for path in (kept, *(path for path in files if path.suffix == ".py")):
+        whole = path.read_text()
+        path.write_text("mine")
+        status, _, err = check(capsys, *words)
+        assert (status, path.read_text()) == (2, "mine")
+        assert f"there is a file that `check --save` did not write: 'found/{path.name}'" in err
+        path.write_text(whole)
+    assert sorted((tmp_path / "found").iterdir()) == files
+
+
 def test_json_is_one_document_on_standard_output(lamp, capsys):
     words = ("--checker", "tla-checker", "--bound", "flips=2", "--format", "json", "--save", "found")
     status, out, err = check(capsys, f"{lamp(TWO_WRONG)}:Lamp", *words)

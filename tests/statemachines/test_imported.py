@@ -1,5 +1,6 @@
 """What `from_transitions` makes of configurations of the `transitions` library, and what checking them finds."""
 
+import functools
 import random
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transitions.extensions import GraphMachine, HierarchicalMachine
 
-from sluicegate.statemachines import DeclarationError, Machine
+from sluicegate.statemachines import Machine
 from sluicegate.statemachines.explore import explore
 from sluicegate.statemachines.findings import Finding, findings
 from sluicegate.statemachines.imported import from_transitions, is_configuration
@@ -182,7 +183,8 @@ def test_the_keywords_of_a_machine_that_draws_itself_are_taken() -> None:
         ({**MATTER, "colour": "red"}, "transitions.Machine takes no colour"),
         ({**MATTER, "transitions": [["melt", "solid", "nowhere"]]}, r"goes to nowhere, which is no state; there"),
         ({**MATTER, "transitions": [["melt", "solidd", "liquid"]]}, r"starts in solidd, which is no state"),
-        ({**MATTER, "transitions": [["melt"]]}, "the transitions library cannot read it"),
+        ({**MATTER, "initial": 3}, "the transitions library cannot read it"),
+        ({**MATTER, "transitions": [["melt"]]}, "transition .'melt'.: give .trigger, source, dest"),
         (3, "3 is no configuration"),
     ],
 )  # fmt: skip
@@ -277,11 +279,84 @@ def test_configurations_are_known_without_the_library() -> None:
     assert not is_configuration(faults)
 
 
-def test_names_that_a_machine_cannot_have_are_reported() -> None:
-    config = {"states": ["a b", "a_b"], "initial": "a b", "transitions": [["step", "a b", "a_b"]]}
-    with pytest.raises(DeclarationError) as error:
+AB: dict[str, Any] = {"states": ["a", "b"], "initial": "a"}
+ITSELF: dict[str, Any] = {"name": "x"}
+ITSELF["children"] = [ITSELF]
+OUTER: dict[str, Any] = {"name": "p"}
+OUTER["children"] = ["r", {"name": "q", "parallel": [OUTER]}]
+
+
+def nested(depth: int) -> Any:
+    return functools.reduce(lambda inner, n: {"name": f"s{n}", "children": [inner]}, range(depth), "z")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"states": ["a b", "a_b"], "initial": "a b", "transitions": []}, "states a b and a_b would both be A_B"),
+        ({**AB, "transitions": [["go_on", "a", "b"], ["goOn", "b", "a"]]}, "triggers go_on and goOn would both be"),
+        ({**AB, "transitions": [["1st", "a", "b"]]}, "'1st' of the triggers is no name in a machine"),
+        ({**AB, "transitions": [["?!", "a", "b"]]}, "'[?]!' of the triggers is no name in a machine"),
+        ({"states": ["größe"], "initial": "größe", "transitions": []}, "'größe' of the states is no name"),
+        ({**AB, "transitions": [["go", "a", ["a", "b"]]]}, "transition 'go' from 'a' goes to .* one goes to one state"),
+        ({**AB, "transitions": [["go", "a", 3]]}, "transition 'go' from 'a' goes to 3, which is no name of a state"),
+        ({**AB, "transitions": [["go", 3, "b"]]}, "transition 'go' from 3 starts in no state"),
+        ({**AB, "transitions": [["go", None, "b"]]}, "transition 'go' from None starts in no state"),
+        ({**AB, "transitions": [[["x"], "a", "b"]]}, r"transition \['x'\] from 'a' has no name for a trigger"),
+        ({**AB, "transitions": [["", "a", "b"]]}, "transition '' from 'a' has no name for a trigger"),
+        ({**AB, "transitions": [{"trigger": "go", "source": "a"}]}, "transition 'go' from 'a' has no dest"),
+        (
+            {**AB, "transitions": [{"trigger": "go", "source": "a", "dest": "b", "colour": 1}]},
+            "transition 'go' from 'a' has colour; there are after,",
+        ),
+        (
+            {**AB, "transitions": [{"trigger": "go", "source": "a", "dest": "b", "conditions": [3]}]},
+            "transition 'go' from 'a' has 3 in its conditions, which is no function and no name of one",
+        ),
+        ({**AB, "transitions": 3}, "the transitions are 3: give a list"),
+        ({**AB, "transitions": ["abc"]}, "transition 'abc': give"),
+        ({**AB, "states": 3, "transitions": []}, "3 is no state: give its name"),
+        ({**AB, "states": [{"name": "a", "colour": 1}], "transitions": []}, "state a has colour; there are children,"),
+        ({**AB, "states": [{"children": ["a"]}], "transitions": []}, "a state has no name"),
+        ({**AB, "states": [{"name": "a", "children": 3}], "transitions": []}, "3 is no state in a"),
+        (
+            {**AB, "states": [{"name": "a", "children": ["x"], "transitions": [["go", "x", 3]]}], "transitions": []},
+            "transition 'go' from 'x' in state a goes to 3",
+        ),
+        ({"states": [ITSELF], "initial": "x", "transitions": []}, "state x is its own child, by way of x"),
+        ({"states": [OUTER], "initial": "p", "transitions": []}, "state p is its own child, by way of q"),
+        ({"states": [nested(2000)], "initial": "s0", "transitions": []}, "is nested 50 deep: nest states less"),
+    ],
+)
+def test_a_state_or_transition_that_is_none_is_named(config: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said) as error:
         from_transitions(config)
-    assert "A_B" in {p.place for p in error.value.problems}
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["two words", "lower", "", 3])
+def test_a_machine_that_is_taken_over_has_a_name(name: Any) -> None:
+    with pytest.raises(ValueError, match="is no name for a machine"):
+        from_transitions(MATTER, name)
+
+
+def test_what_is_a_name_of_something_else_in_a_machine_is_renamed() -> None:
+    said = {"trigger": "a", "source": "a", "dest": "404", "conditions": ["class", "1st", "max", "mod.größe", "out"]}
+    config = {
+        "states": ["a", "404"],
+        "initial": "a",
+        "transitions": [said, ["init", "404", "a"], ["a_to_a", "404", "a"], ["states", "404", "404"]],
+    }
+    machine = from_transitions(config)
+    assert machine.ir.states == ("A", "S_404")
+    assert [e.name for e in machine.ir.events] == ["AEvent", "InitEvent", "AToAEvent", "StatesEvent"]
+    assert [f.name for f in machine.ir.event("AEvent").fields] == ["is_class", "is_1st", "is_max", "mod_gr_e", "out"]
+    assert faults(machine) == []
+
+
+def test_a_rule_and_an_event_that_would_be_called_the_same_are_kept_apart() -> None:
+    machine = from_transitions({**AB, "transitions": [["go", "a", "b"], ["go_to_b", "a", "b"], ["go", "b", "a"]]})
+    assert [e.name for e in machine.ir.events] == ["Go", "GoToBEvent"]
 
 
 def test_a_trigger_with_a_name_of_the_language_gets_another() -> None:
