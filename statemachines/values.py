@@ -82,6 +82,29 @@ def decode(type_: Type, data: Any, path: str = "value") -> Any:
     _wrong(path, f"a {type_}", data)
 
 
+def fits(type_: Type, value: Any) -> bool:
+    """Whether a frozen `value` is one of `type_`, and not only equal to one: True is no 1, nor 1.0 a natural."""
+    match type_.kind:
+        case "bool":
+            return isinstance(value, bool)
+        case "nat":
+            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        case "enum":
+            return isinstance(value, str) and str(value) in type_.members
+        case "id" | "note":
+            return isinstance(value, str)
+        case "opt":
+            return value is None or fits(type_.args[0], value)
+        case "seq" | "set":
+            return isinstance(value, (tuple, frozenset)) and all(fits(type_.args[0], item) for item in value)
+        case "map":
+            key, item = type_.args
+            return isinstance(value, dict) and all(fits(key, k) and fits(item, v) for k, v in value.items())
+        case "record":
+            members = zip(type_.members, type_.args, strict=True)
+            return all(hasattr(value, name) and fits(member, getattr(value, name)) for name, member in members)
+
+
 def encode_event(machine: Any, event: Event) -> dict[str, Any]:
     """An event of `machine` as `{"event": name, "fields": {...}}`."""
     declared = machine.ir.event(type(event).__name__)

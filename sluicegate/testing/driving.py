@@ -26,6 +26,7 @@ from ..statemachines.explore import TooLarge, events_of, explore, within
 from ..statemachines.instances import Outcome, frozen
 from ..statemachines.machine import Event, Machine
 from ..statemachines.observing import unobserved
+from ..statemachines.values import fits
 from .adapters import Adapter, Verdict
 
 _Place = tuple[str, str, str]
@@ -190,8 +191,14 @@ def _told(outcome: Outcome, verdict: Verdict) -> Iterator[str]:
     """Where an implementation said what the table does not."""
     same = outcome.kind == verdict.kind or (verdict.kind == "taken" and not outcome.refused)
     told = {"rule": verdict.rule, "reason": verdict.reason, "outputs": verdict.outputs}
-    if not same or any(value is not None and value != getattr(outcome, name) for name, value in told.items()):
+    same = same and all(value is None or value == getattr(outcome, name) for name, value in told.items())
+    if not same or not all(_whole(output) for output in verdict.outputs or ()):
         yield f"the table says {_said(outcome)}, the implementation {_said(verdict)}"
+
+
+def _whole(output: Any) -> bool:
+    """Whether the values of an output are of its types: what is equal can be of another."""
+    return all(fits(type_, getattr(output, name)) for name, type_ in output.arguments.items())
 
 
 def _said(of: Outcome | Verdict) -> str:
@@ -208,6 +215,10 @@ def _shown(snapshot: Any, shown: Mapping[str, Any]) -> Iterator[str]:
         yield f"state is {shown['state']} and should be {snapshot.state}"
     for f in snapshot.fields:
         if f.name in shown and f.type.kind != "note":
-            seen, wanted = frozen(f.type, shown[f.name]), getattr(snapshot, f.name)
-            if seen != wanted:
+            wanted = getattr(snapshot, f.name)
+            try:
+                seen = frozen(f.type, shown[f.name])
+            except (TypeError, ValueError):
+                seen = shown[f.name]
+            if seen != wanted or not fits(f.type, seen):
                 yield f"{f.name} is {seen!r} and should be {wanted!r}"

@@ -22,6 +22,7 @@ from sluicegate.statemachines.values import (
     encode,
     encode_event,
     encode_snapshot,
+    fits,
 )
 
 
@@ -158,3 +159,22 @@ def test_records_of_two_modules_are_one_type_if_named_and_made_alike() -> None:
     assert first == second
     assert hash(first) == hash(second)
     assert first != made[1](one=1, two=3)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "others"),
+    [
+        (BOOL, True, [1, 0, 1.0, None, "true"]),
+        (NAT, 1, [True, 1.0, -1, None, "1"]),
+        (SIZE, Size.LARGE, ["huge", 1, None]),
+        (PART, "p", [1, None]),
+        (type_of(Opt[Nat]), 1, [True, (1,)]),
+        (type_of(SetOf[Nat]), frozenset({1}), [frozenset({True}), 1]),
+        (type_of(SeqOf[Nat]), (1, 0), [(1, False), 1, None]),
+        (type_of(MapOf[Nat, Opt[Nat]]), {1: 1}, [{True: 1}, {1: True}, 1]),
+        (SPAN, SPAN_VALUE, [Span(part="p", sizes=frozenset({True}), best=None), 1]),
+    ],
+)
+def test_a_value_fits_its_type_and_what_is_only_equal_does_not(type_: Any, value: Any, others: list[Any]) -> None:
+    assert fits(type_, value)
+    assert not any(fits(type_, other) for other in others)

@@ -9,7 +9,23 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from sluicegate import Event, Machine, Nat, Refuse, Scope, State, Table, columns, go, ignore, row, stay
+from sluicegate import (
+    Bool,
+    Event,
+    Machine,
+    Nat,
+    Output,
+    Refuse,
+    Scope,
+    SetOf,
+    State,
+    Table,
+    columns,
+    go,
+    ignore,
+    row,
+    stay,
+)
 from sluicegate.protocol.client import dial
 from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateServicer
 from sluicegate.protocol.host import MachineHost
@@ -151,6 +167,57 @@ def test_a_fault_is_found_and_made_short(make: type[Written], said: str, kinds: 
     assert said in difference
     assert len(events) <= len(kinds)
     assert {e.split("(")[0] for e in events} <= {*kinds, "Take"}
+
+
+class Lamp(Machine):
+    """What is equal in Python, and is not the same."""
+
+    ONLY = State()
+    lit, turns, seen = Bool(False), Nat(0), SetOf(Nat)
+
+    class Turn(Event): ...
+
+    class Told(Output):
+        times: Nat
+        on: Bool
+
+    turn = stay().when(turns < 1).do(lit.set(True), turns.set(1), seen.add(turns + 1)).emit(Told(times=1, on=True))
+    table = Table(columns(ONLY), row(Turn, turn.orelse(ignore)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"lit": 1}, "lit is 1 and should be True"),
+        ({"turns": True}, "turns is True and should be 1"),
+        ({"turns": 1.0}, "turns is 1.0 and should be 1"),
+        ({"seen": {True}}, r"seen is frozenset({True}) and should be frozenset({1})"),
+        ({"seen": 1}, r"seen is 1 and should be frozenset({1})"),
+        ({"told": Lamp.Told(times=True, on=True)}, "the implementation stay ((Told(times=True, on=True),))"),
+        ({"told": Lamp.Told(times=1, on=1)}, "the implementation stay ((Told(times=1, on=1),))"),
+        ({}, ""),
+    ],
+)
+def test_a_value_that_is_only_equal_is_another_one(wrong: dict[str, Any], said: str) -> None:
+    class Shown:
+        state = "ONLY"
+
+        def __init__(self) -> None:
+            self.lit: Any = False
+            self.turns: Any = 0
+            self.seen: Any = set()
+
+        def turn(self) -> Verdict:
+            if self.turns == 1:
+                return Verdict("ignore")
+            self.lit, self.turns, self.seen = wrong.get("lit", True), wrong.get("turns", 1), wrong.get("seen", {1})
+            return Verdict("stay", outputs=(wrong.get("told", Lamp.Told(times=1, on=True)),))
+
+    if not wrong:
+        run(Lamp, ObjectAdapter(Shown), runs=2, steps=3)
+        return
+    difference, _ = faults(ObjectAdapter(Shown), Lamp, runs=2, steps=3)
+    assert said in difference
 
 
 def test_what_an_object_does_not_show_is_not_compared() -> None:
