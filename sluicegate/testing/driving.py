@@ -78,9 +78,9 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
             return run.plan[-1]
         with unobserved():
             taken, others = choices(run.now.model, run.driven)
-        among = others if others and (not taken or draw(st.booleans())) else taken
+        among = others if others and (not taken or draw(_EITHER)) else taken
         unmet = [place for place in among if place not in run.met]
-        return draw(st.sampled_from(among[draw(st.sampled_from(unmet or [*among]))]))
+        return _one(draw, among[_one(draw, unmet or [*among])])
 
     class Driven(RuleBasedStateMachine):
         now: _Run
@@ -124,6 +124,19 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
 
     Driven.__name__ = Driven.__qualname__ = machine.__name__
     return Driven
+
+
+_EITHER = st.booleans()
+
+
+@lru_cache
+def _places(count: int) -> st.SearchStrategy[int]:
+    """Places of a list; kept, since to make a strategy costs more than to draw from it."""
+    return st.integers(0, count - 1)
+
+
+def _one(draw: st.DrawFn, among: Sequence[Any]) -> Any:
+    return among[0] if len(among) == 1 else among[draw(_places(len(among)))]
 
 
 class _Goal:
