@@ -1,4 +1,7 @@
-"""Weights on their way from a trainer to an engine: manifests, digests, roads and staging."""
+"""Weights on their way from a trainer to an engine: manifests, digests, roads and staging.
+
+Manifests are read where there is no torch: it is imported only by what touches a tensor.
+"""
 
 from .digest import canonical_tensors, digest_of, tensor_digest
 from .manifest import Bucket, Manifest, ManifestError, ManifestStore, Piece, TensorEntry

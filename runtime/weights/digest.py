@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 DIGEST_BYTES = 32
 _SLICE_BYTES = 64 * 1024 * 1024
@@ -23,6 +25,8 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """The elements of `tensor` in row-major order as a flat tensor of bytes on its device."""
+    import torch
+
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
 
 

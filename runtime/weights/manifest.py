@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ..files import write_durably
 from .digest import DIGEST_BYTES, combine
 
@@ -41,7 +39,7 @@ class TensorEntry:
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return math.prod(self.shape) * torch_dtype(self.dtype).itemsize
+        return math.prod(self.shape) * itemsize(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +156,21 @@ class ManifestStore:
         return self.folder / f"v{version:06d}.json"
 
 
-def torch_dtype(name: str) -> torch.dtype:
-    """`bfloat16` → `torch.bfloat16`. Raises ManifestError for a name that torch does not have."""
-    dtype = getattr(torch, name, None)
-    if not isinstance(dtype, torch.dtype):
-        raise ManifestError(f"{name!r} is not a torch dtype")
-    return dtype
+_ITEMSIZE = {
+    "bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
+    "float8_e4m3fn": 1, "float8_e4m3fnuz": 1, "float8_e5m2": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+    "float4_e2m1fn_x2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
+    "complex32": 4, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+"""Bytes of an element by the name of its dtype. Written out: who reads a manifest needs no torch."""
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of an element: `bfloat16` → 2. Raises ManifestError for a name that is no dtype of torch's."""
+    if dtype not in _ITEMSIZE:
+        raise ManifestError(f"{dtype!r} is not a torch dtype")
+    return _ITEMSIZE[dtype]
+
 
 
 def _content_check(body: dict[str, Any]) -> str:

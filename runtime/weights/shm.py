@@ -21,12 +21,14 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from .digest import DIGEST_BYTES, dtype_name, slices, tensor_digest
 from .manifest import Bucket, Manifest, Piece, TensorEntry
 from .staging import WeightsError
+
+if TYPE_CHECKING:
+    import torch
 
 BUCKET_BYTES = 32 * 1024 * 1024
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Protocol
-
-import torch
+from typing import TYPE_CHECKING, Protocol
 
 from .digest import DIGEST_BYTES, dtype_name
 from .manifest import Manifest
+
+if TYPE_CHECKING:
+    import torch
 
 
 class WeightsError(Exception):
@@ -37,6 +38,8 @@ class Staging:
 
         Raises WeightsError naming the tensors that do not fit.
         """
+        import torch
+
         require_fit(manifest, resident, tied or {})
         self.manifest = manifest
         self.tensors = {
@@ -49,6 +52,8 @@ class Staging:
 
     def put(self, number: int, content: memoryview) -> None:
         """Takes one bucket. Raises WeightsError when it is unknown, repeated, cut or corrupt."""
+        import torch
+
         where = f"bucket {number} of version {self.manifest.version}"
         if not 0 <= number < len(self.manifest.buckets):
             raise WeightsError(f"{where} is not in the manifest")

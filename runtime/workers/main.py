@@ -47,37 +47,48 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     os._exit(status)
 
 
-Work = Callable[[Callable[[dict[str, Any]], None]], Coroutine[Any, Any, int | None]]
+Announce = Callable[[dict[str, Any]], None]
+Work = Callable[[Announce], Coroutine[Any, Any, int | None]]
+"""What a worker does; called, it imports what it needs. A config is judged before, without waiting for torch."""
 
 
 def _rollout(path: Path) -> tuple[Any, Work]:
     from .config import RolloutConfig
 
     config = read_config(RolloutConfig, path)
-    # Only now, so that a config is judged without waiting for torch.
-    from .rollout import run
 
-    return config, lambda announce: run(config, announce)
+    def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
+        from .rollout import run
+
+        return run(config, announce)
+
+    return config, work
 
 
 def _trainer(path: Path) -> tuple[Any, Work]:
     from .config import TrainerConfig
 
     config = read_config(TrainerConfig, path)
-    # Only now, so that a config is judged without waiting for torch.
-    from .trainer import run
 
-    return config, lambda announce: run(config, announce)
+    def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
+        from .trainer import run
+
+        return run(config, announce)
+
+    return config, work
 
 
 def _controller(path: Path) -> tuple[Any, Work]:
     from ..controller.config import ControllerConfig
 
     config = read_config(ControllerConfig, path)
-    # Only now, so that a config is judged without waiting for torch.
-    from ..controller.process import run
 
-    return config, lambda announce: run(config, announce)
+    def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
+        from ..controller.process import run
+
+        return run(config, announce)
+
+    return config, work
 
 
 _KINDS: dict[str, Callable[[Path], tuple[Any, Work]]] = {

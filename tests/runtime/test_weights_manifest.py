@@ -1,6 +1,8 @@
 """Digests and manifests."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from sluicegate.runtime.weights import (
     canonical_tensors,
     digest_of,
 )
+from sluicegate.runtime.weights.digest import dtype_name
+from sluicegate.runtime.weights.manifest import itemsize
 
 
 def publish(root: Path, version: int = 1) -> Manifest:
@@ -99,3 +103,26 @@ def test_a_manifest_whose_buckets_do_not_cover_its_tensors_exactly_is_refused(tm
         replace(manifest, tensors=(*manifest.tensors, manifest.tensors[0]))
     with pytest.raises(ManifestError, match="not as long as its pieces"):
         replace(manifest, buckets=(replace(buckets[0], length=buckets[0].length + 1), *buckets[1:]))
+
+
+def test_the_size_of_an_element_is_torchs() -> None:
+    dtypes = {d for d in vars(torch).values() if isinstance(d, torch.dtype)}
+    published = {d for d in dtypes if d.is_floating_point or d.is_complex or d.itemsize in (1, 2, 4, 8)}
+    sizes = {}
+    for dtype in published:
+        try:
+            sizes[dtype] = itemsize(dtype_name(dtype))
+        except ManifestError:
+            continue
+    assert sizes == {dtype: dtype.itemsize for dtype in sizes}
+    held = {torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.float8_e4m3fn, torch.int64, torch.bool}
+    assert held <= sizes.keys()
+
+
+def test_a_controller_and_the_gate_library_need_no_torch() -> None:
+    modules = "sluicegate.runtime.controller.process, sluicegate.runtime.gate"
+    said = subprocess.run(
+        [sys.executable, "-c", f"import sys, {modules}; print('torch' in sys.modules)"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert said.stdout.strip() == "False"
