@@ -92,7 +92,9 @@ class Odd(Machine):
         stay().when(Case.bound1 == Pack(span=first, when=1), ~choose_.is_empty()).do(m.set(1)),
         orelse=THEN,
     )
-    empties = go(IF).when(~domain.has(Span(init=0, word=Word.LET))).do(choose_.clear(), bound1.clear(), domain.clear(), m.set(0))
+    empties = go(IF).when(~domain.has(Span(init=0, word=Word.LET))).do(
+        choose_.clear(), bound1.clear(), domain.clear(), m.set(0),
+    )
     table = Table(
         columns(    IF,     UNION,                  Nat_),
         row(Next,   adds,   ignore,                 ignore),
