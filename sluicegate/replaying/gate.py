@@ -59,6 +59,9 @@ class GateActor(Actor):
     def orphan(self, lease: str, why: str) -> None:
         """What the gate tells leases that the engine could not be told of."""
 
+    def installed(self) -> None:
+        """What the gate tells leases that wait for the end of an install: here none does."""
+
     # -- inside ------------------------------------------------------------------------------------
 
     async def _poisoned(self) -> None: ...

@@ -93,8 +93,8 @@ async def through_resets(
 ) -> tuple[Broken, Counter[str], int]:
     """One update in each of the modes, and more until so many streams of each kind were cut; the account."""
     async with broken(weights) as run:
-        controller, stop, versions = run.controller, asyncio.Event(), itertools.count(1)
-        await controller.update(next(versions))
+        controller, stop, version = run.controller, asyncio.Event(), 1
+        await controller.update(version)
         async with asyncio.TaskGroup() as group:
             for number in range(clients):
                 group.create_task(run.client(number, stop))
@@ -103,9 +103,9 @@ async def through_resets(
                 async with asyncio.timeout(120):
                     while len(run.turns) < seen + clients:  # noqa: ASYNC110 - clients tell nobody
                         await asyncio.sleep(0.02)
-                version = next(versions)
-                if version > len(modes) + 1 and min(run.engine.lost, run.to_replica.resets) >= resets:
+                if version > len(modes) and min(run.engine.lost, run.to_replica.resets) >= resets:
                     break
+                version += 1
                 gate = await controller.update(version, mode)
                 assert (gate.state, gate.version) == ("OPEN", version)
             stop.set()
@@ -113,7 +113,7 @@ async def through_resets(
         assert (await controller.now()).state == "OPEN"
     verdict = judged(weights, [run.ready["trace"]], {}, weights.folder)
     assert verdict.valid, verdict.refusal
-    return run, _account(run), version - 1
+    return run, _account(run), version
 
 
 def _account(run: Broken) -> Counter[str]:

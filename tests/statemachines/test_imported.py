@@ -1,6 +1,5 @@
 """What `from_transitions` makes of configurations of the `transitions` library, and what checking them finds."""
 
-import functools
 import random
 from typing import Any, ClassVar
 
@@ -287,7 +286,10 @@ OUTER["children"] = ["r", {"name": "q", "parallel": [OUTER]}]
 
 
 def nested(depth: int) -> Any:
-    return functools.reduce(lambda inner, n: {"name": f"s{n}", "children": [inner]}, range(depth), "z")
+    inner: Any = "z"
+    for number in range(depth):
+        inner = {"name": f"s{number}", "children": [inner]}
+    return inner
 
 
 @pytest.mark.parametrize(
