@@ -28,6 +28,13 @@ UNAUTHENTICATED, FORBIDDEN, CALLS = "UNAUTHENTICATED", "FORBIDDEN", "CALLS"
 """Reasons that are the wire's own; the others are names of refusals in the machine's table."""
 
 
+def cut(text: str) -> str:
+    """The text as far as a refusal may carry it."""
+    if len(text) <= TEXT_LIMIT // 4 or len(said := text.encode()) <= TEXT_LIMIT:
+        return text
+    return said[:TEXT_LIMIT].decode(errors="ignore") + "…"
+
+
 async def refuse(
     context: aio.ServicerContext[Any, Any],
     code: StatusCode,
@@ -37,8 +44,7 @@ async def refuse(
     reply: Any,
 ) -> NoReturn:
     """End the call with a refusal; `reply` shows the instance, or is None where it is not known."""
-    if len(text) > TEXT_LIMIT // 4 and len(said := text.encode()) > TEXT_LIMIT:
-        text = said[:TEXT_LIMIT].decode(errors="ignore") + "…"
+    text = cut(text)
     status = status_pb2.Status(code=code.value[0], message=text)
     status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason.upper(), domain=DOMAIN, metadata=facts))
     if reply is not None:

@@ -24,6 +24,7 @@ from ...protocol.generated import controller_pb2_grpc as rpc
 from ...protocol.refusals import MALFORMED, PAYLOAD, STORAGE, refuse
 from ...protocol.servicer import ID_LIMIT, Context
 from ...protocol.store import StoreError
+from ...protocol.wire import STRING_LIMIT
 from ...statemachines.replica import Replica
 from ...statemachines.sorts import Mode
 from ..weights import ManifestError
@@ -64,6 +65,10 @@ class Desk(rpc.ControllerServicer):
         return await self._answer(context, request.operation_id, ["sync", request.version], do)
 
     async def Pause(self, request: pb.PauseRequest, context: Context) -> pb.OperationAnswer:
+        if request.mode not in pb.Drain.values():
+            text = f"mode {request.mode} is unknown: send one of {', '.join(pb.Drain.keys())}"
+            await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
+
         async def do() -> Outcome:
             operation = await self._controller.pause(_MODES.get(request.mode))
             left = operation.left_behind()
@@ -118,6 +123,9 @@ class Desk(rpc.ControllerServicer):
     ) -> pb.OperationAnswer:
         if not 0 < len(operation) <= ID_LIMIT:
             text = f"operation_id needs 1 to {ID_LIMIT} characters: take a new one for a new request"
+            await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
+        if any(isinstance(part, str) and len(part.encode()) > STRING_LIMIT for part in request):
+            text = f"a name or reason has at most {STRING_LIMIT} bytes"
             await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
         said = json.dumps(request)
         known = await self._known(context, operation, said)

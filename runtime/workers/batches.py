@@ -23,6 +23,8 @@ _PER_TOKEN = {"token_ids": np.uint32, "turns": np.uint32, "log_probs": np.float3
 _DTYPES: dict[str, type[np.generic]] = {
     **_PER_TOKEN, "rewards": np.float32, "lengths": np.uint32, "turns_of": np.uint32, "names": np.uint8,
 }  # fmt: skip
+_ELEMENTS = sorted({np.dtype(dtype).name for dtype in _DTYPES.values()} | {"bool", "int64", "float64"})
+"""The types of elements that can be read; which one an array needs is another question."""
 
 
 class BatchError(ValueError):
@@ -55,7 +57,7 @@ def samples_of(arrays: Arrays) -> list[Sample]:
             )
     try:
         names = [(str(session), str(group)) for session, group in json.loads(arrays["names"].tobytes())]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise BatchError(f"names is no JSON list of [session, group]: {error}") from error
     lengths, turns = arrays["lengths"].tolist(), arrays["turns_of"].tolist()
     if not len(names) == len(lengths) == len(turns):
@@ -88,15 +90,18 @@ def from_messages(messages: Iterable[pb.Array]) -> dict[str, NDArray[np.generic]
     """Arrays that messages carry; they share the messages' memory. Raises BatchError."""
     made: dict[str, NDArray[np.generic]] = {}
     for message in messages:
-        try:
-            dtype = np.dtype(message.dtype).newbyteorder("<")
-        except TypeError as error:
-            raise BatchError(f"{message.name}: {message.dtype!r} is no type of elements") from error
-        if dtype.hasobject or message.name in made:
-            raise BatchError(f"{message.name}: objects and repeated names are not taken")
+        # numpy reads more than names, and evaluates it: only names reach it.
+        if message.dtype not in _ELEMENTS:
+            raise BatchError(f"{message.name}: {message.dtype!r} is no type of elements: send {', '.join(_ELEMENTS)}")
+        dtype = np.dtype(message.dtype).newbyteorder("<")
+        if message.name in made:
+            raise BatchError(f"{message.name} came twice")
         if math.prod(message.shape) * dtype.itemsize != len(message.content):
             raise BatchError(f"{message.name} has {len(message.content)} bytes for {list(message.shape)} of {dtype}")
-        made[message.name] = np.frombuffer(message.content, dtype).reshape(tuple(message.shape))
+        try:
+            made[message.name] = np.frombuffer(message.content, dtype).reshape(tuple(message.shape))
+        except (ValueError, OverflowError) as error:
+            raise BatchError(f"{message.name}: {list(message.shape)} of {dtype} is no array: {error}") from error
     return made
 
 

@@ -19,7 +19,7 @@ from ...protocol.generated import training_pb2 as pb
 from ...protocol.generated import training_pb2_grpc as rpc
 from ...protocol.generated.trainer_service import TRAINER, TrainerServicer
 from ...protocol.host import MachineHost
-from ...protocol.refusals import MALFORMED, PAYLOAD, UNKNOWN, refuse
+from ...protocol.refusals import MALFORMED, PAYLOAD, UNKNOWN, cut, refuse
 from ..training.deepspeed_trainer import TrainerError
 from .batches import from_messages, samples_of
 from .trainer_actions import INSTANCE, Batch, TrainerActions
@@ -116,7 +116,7 @@ async def _refuse(
     retry: bool = False,
 ) -> NoReturn:
     reply, _ = actions.host.present(INSTANCE)
-    reply.reason, reply.text, reply.retry = reason.lower(), text, retry
+    reply.reason, reply.text, reply.retry = reason.lower(), cut(text), retry
     facts = {
         "machine": "Trainer",
         "event": event,

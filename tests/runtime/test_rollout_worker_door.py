@@ -111,6 +111,39 @@ async def limited(gate: Driven) -> None:
     assert (await gate.generate()).reason == "length"
 
 
+async def test_calls_of_one_client_and_one_connection_are_bounded_by_settings(weights: Weights) -> None:
+    """What is beyond `streams` waits within its deadline; what is beyond `calls_per_client` is refused."""
+    with acting_as(Access(streams=2, calls_per_client=3)):
+        async with served(weights) as (gate, _), served_clients(gate, 1) as others:
+            await gate.update(1)
+            streams = [gate.stream(max_tokens=3500) for _ in range(2)]
+            for stream in streams:
+                await first_tokens(stream)
+            with pytest.raises(aio.AioRpcError) as late:
+                await gate.generate(within=0.3, request_id="never-came")
+            assert late.value.code() is StatusCode.DEADLINE_EXCEEDED
+            waiting = asyncio.create_task(gate.generate(within=60.0))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            assert (await standing(gate)).admitted == 2
+            assert (await others[0].generate()).reason == "length", "another connection has its own"
+            await streams[0].aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            assert (await waiting).reason == "length"
+            await streams[1].aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            assert (await gate.generate(request_id="never-came")).reason == "length"
+    with acting_as(Access(calls_per_client=1)):
+        async with served(weights, replica="r1") as (gate, _):
+            await gate.update(2)
+            stream = gate.stream(max_tokens=3500)
+            await first_tokens(stream)
+            with pytest.raises(Refused) as full:
+                await gate.generate()
+            assert (full.value.reason, full.value.retry) == ("calls", True)
+            await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            await gate.until(lambda g: not g.active)
+            assert dict((await standing(gate)).refused) == {}
+
+
 async def test_every_client_of_a_replica_is_closed_once_the_seal_is_answered(weights: Weights) -> None:
     """R07, R02: what was on its way behind the seal is held, counted, and runs on the weights that it is told of."""
     async with served(weights) as (gate, _), served_clients(gate, 3) as fronts:

@@ -44,6 +44,7 @@ GOOD = Sample("s", "g", (1, 2), (0, 1), (0.0, -1.0), (0, 3), (1.0,))
         ({"turns_of": np.array([2], np.uint32)}, "rewards has 1 items for 2"),
         ({"lengths": np.array([2, 0], np.uint32)}, "1 names, 2 lengths"),
         ({"names": np.frombuffer(b"[1]", np.uint8)}, "names is no JSON list"),
+        ({"names": np.frombuffer(b"[" * 100_000, np.uint8)}, "names is no JSON list"),
         ({"log_probs": np.array([0.0, -1.0])}, "log_probs is float64"),
         ({"log_probs": np.array([0.0, np.nan], np.float32)}, "session 's' at position 1"),
         ({"more": np.zeros(1)}, "send exactly"),
@@ -59,7 +60,10 @@ def test_arrays_that_are_no_batch_are_named(changes: dict[str, Any], said: str) 
     [
         (training_pb2.Array(name="x", dtype="float32", shape=[2], content=b"1234"), "4 bytes for"),
         (training_pb2.Array(name="x", dtype="wide", shape=[1], content=b"1"), "no type of elements"),
-        (training_pb2.Array(name="x", dtype="object", shape=[1], content=b"12345678"), "objects"),
+        (training_pb2.Array(name="x", dtype="object", shape=[1], content=b"12345678"), "no type of elements"),
+        (training_pb2.Array(name="x", dtype="int64,,", shape=[1], content=b"12345678"), "no type of elements"),
+        (training_pb2.Array(name="x", dtype="uint8", shape=[0, 2**63], content=b""), "is no array"),
+        (training_pb2.Array(name="x", dtype="uint8", shape=[1] * 100, content=b"1"), "is no array"),
     ],
 )
 def test_messages_that_are_no_array_are_named(message: training_pb2.Array, said: str) -> None:

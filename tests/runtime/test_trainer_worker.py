@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import descriptor_pool
 from grpc import aio
+from messages import answered, garbage
 
 from sluicegate.protocol.client import Refused, dial
 from sluicegate.protocol.generated import training_pb2, training_pb2_grpc
@@ -233,6 +236,29 @@ async def test_a_checkpoint_comes_back_and_one_that_is_none_changes_nothing(
     assert eleven.digest == twelve.digest
     assert ten.digest != eleven.digest
     assert thirteen.step == ten.step
+
+
+async def test_a_trainer_stays_as_it_was_whatever_comes(trainer: Trained) -> None:
+    before = (await trainer.client.get()).number
+    draw, met = random.Random(5), Counter[str]()
+    async with dial(trainer.ready["control"]) as control, dial(trainer.ready["data"]) as data:
+        for channel, service in ((control, "sluicegate.v1.Trainer"), (data, "sluicegate.v1.TrainerData")):
+            for method in descriptor_pool.Default().FindServiceByName(service).methods:
+                for _ in range(15):
+                    code = await answered(channel, service, method, garbage(draw), 10.0)
+                    assert code not in ("INTERNAL", "UNKNOWN"), (service, method.name)
+                    met[code] += 1
+    arrays = to_messages(arrays_of(make_samples(9)))
+    deep = [training_pb2.Array(name=a.name, dtype=a.dtype, shape=a.shape, content=a.content) for a in arrays]
+    deep[-1].content, deep[-1].shape[:] = b"[" * 100_000, [100_000]
+    endless = [*arrays[:-1], training_pb2.Array(name="names", dtype="uint8", shape=[0, 2**64 - 1])]
+    for wrong in (deep, endless, [training_pb2.Array(name="x", dtype="(1,")], []):
+        found = await refusal(trainer.data.Submit(training_pb2.SubmitRequest(batch="wrong", arrays=wrong), timeout=20))
+        assert (found.reason, found.retry) == ("BATCH", False)
+    found = await refusal(trainer.data.Result(training_pb2.ResultRequest(batch="y" * 1_000_000), timeout=20))
+    assert found.reason == "UNKNOWN_INSTANCE"
+    assert met["INVALID_ARGUMENT"] > 50, met
+    assert (await trainer.client.get()).number == before
 
 
 async def test_a_trainer_that_was_killed_is_followed_by_one_that_numbers_on(tmp_path: Path) -> None:

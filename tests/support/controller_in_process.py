@@ -25,6 +25,7 @@ class Ruled:
         self.folder = folder
         self.replicas: dict[str, ScriptedReplica] = {}
         self.controller: Controller
+        self.control: str
         self.client: ControllerClient
         self._manifests = ManifestStore(folder / "manifests")
         self._publisher = ShmPublisher("ruled", root=folder / "shm")
@@ -59,6 +60,6 @@ async def ruled(folder: Path, *names: str) -> AsyncIterator[Ruled]:
             roster.enlist(life, replica.target, "", 0)
             made.replicas[name] = replica
         controller, facts = await stack.enter_async_context(ruling(config))
-        made.controller = controller
+        made.controller, made.control = controller, facts["control"]
         made.client = await stack.enter_async_context(ControllerClient(facts["control"], within=60.0))
         yield made

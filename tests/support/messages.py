@@ -8,9 +8,12 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
+import random
 from dataclasses import dataclass
 from typing import Any
 
+from grpc import aio
 from hypothesis import strategies as st
 
 HUGE = (2**63, 2**64 - 1)
@@ -174,6 +177,46 @@ raws = st.sampled_from([(plane, name) for plane, names in SERVICES.items() for n
         Raw, st.just(at[0]), st.just(at[1]), st.integers(0, 20), st.binary(max_size=40) | st.just(b"\x0a\xff" * 4000)
     )
 )
+
+
+def garbage(draw: random.Random) -> bytes:
+    """Bytes of any kind, or fields of any number and type with any content."""
+    if draw.random() < 0.4:
+        return draw.randbytes(draw.randrange(30))
+    made = b""
+    for _ in range(draw.randrange(1, 5)):
+        number, text = draw.randrange(1, 9), draw.randbytes(draw.randrange(12))
+        made += draw.choice([
+            bytes([number << 3]) + b"\xff" * 9 + b"\x01",
+            bytes([number << 3]) + bytes([draw.randrange(128)]),
+            bytes([number << 3 | 2, len(text)]) + text,
+            bytes([number << 3 | 2, 5]) + b"\x0a\x03abc",
+            bytes([number << 3 | 5]) + draw.randbytes(4),
+        ])  # fmt: skip
+    return made
+
+
+async def answered(channel: Any, service: str, method: Any, content: bytes, within: float) -> str:
+    """The name of the status that these bytes bring; empty where nothing was said in this time, or a stream goes on."""
+    path = f"/{service}/{method.name}"
+    ways = {(False, False): channel.unary_unary, (False, True): channel.unary_stream,
+            (True, False): channel.stream_unary, (True, True): channel.stream_stream}  # fmt: skip
+    sent = iter([content]) if method.client_streaming else content
+    call = ways[method.client_streaming, method.server_streaming](path)(sent)
+    try:
+        async with asyncio.timeout(within):
+            if method.server_streaming:
+                async for _ in call:
+                    pass
+            else:
+                await call
+        return "OK"
+    except TimeoutError:
+        return ""
+    except aio.AioRpcError as error:
+        return error.code().name
+    finally:
+        call.cancel()
 
 
 @dataclass(frozen=True)
