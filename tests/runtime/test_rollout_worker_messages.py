@@ -58,6 +58,8 @@ def hold(folder: Path, troubles: Troubles, wanted: settings) -> Told:
 
         async def one(case: list[Any], opened: bool) -> None:
             told.cases += 1
+            if told.cases % 500 == 0:
+                print(f"\n{told.cases} cases, {time.monotonic() - told.began:.0f} s", flush=True)
             life = await worker.life()
             try:
                 await Case(worker, life, told.met).run(case, opened=opened)
@@ -100,6 +102,6 @@ def test_a_live_worker_stands_where_its_table_says_whatever_comes(tmp_path: Path
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_five_thousand_cases_of_messages(tmp_path: Path, troubles: Troubles) -> None:
-    told = hold(tmp_path, troubles, settings(max_examples=5000, phases=[Phase.generate, Phase.shrink]))
+    told = hold(tmp_path, troubles, settings(max_examples=5000, phases=[Phase.generate]))
     print(f"\n{told}")
     assert told.cases >= 5000

@@ -104,7 +104,7 @@ class Commands:
                 case "window":
                     request.window = drawn.window
                 case "lend":
-                    request.lend = (now.lent or drawn.text) if drawn.name == "Returned" else drawn.text
+                    request.lend = drawn.text if drawn.name == "Lend" or now.lent is None else now.lent
                 case "why":
                     request.why = drawn.text
                 case "version":
