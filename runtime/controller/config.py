@@ -24,7 +24,8 @@ class ControllerConfig:
     `wait` did not end; `minimum`: the fewest members that an operation goes on with before it installs.
     `deadline_ms`: how long an operation may take; `takeover_ms`: how long it may take until another controller
     rules; together the longest that a gate stays closed. `call_ms`: how long one call to a gate may take;
-    `leave_ms`: how long sessions may take to go from a replica that leaves.
+    `leave_ms`: how long sessions may take to go from a replica that leaves. `patience`: how many probes, one a
+    second, a replica may miss in a row before it is dead and replaced.
     """
 
     run: str
@@ -41,6 +42,7 @@ class ControllerConfig:
     call_ms: int = 5_000
     leave_ms: int = 60_000
     stop_ms: int = 5_000
+    patience: int = 5
     shm_root: Path | None = None
     watching: Watching = field(default_factory=Watching)
     access: Access = field(default_factory=Access)
@@ -49,7 +51,7 @@ class ControllerConfig:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
-            leave_ms=self.leave_ms, stop_ms=self.stop_ms,
+            leave_ms=self.leave_ms, stop_ms=self.stop_ms, patience=self.patience,
         )  # fmt: skip
 
     @property
@@ -57,5 +59,5 @@ class ControllerConfig:
         """What operations are run by."""
         return SyncSettings(
             mode=self.mode, minimum=self.minimum, deadline=self.deadline_ms / 1000, takeover=self.takeover_ms / 1000,
-            call=self.call_ms / 1000, escalation=self.escalation,
+            call=self.call_ms / 1000, escalation=self.escalation, patience=self.patience,
         )  # fmt: skip

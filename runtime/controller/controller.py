@@ -29,7 +29,7 @@ from ..signals import Signal
 from ..tracelog import TraceLog
 from ..weights import ManifestStore
 from .catching import CatchingUp
-from .health import PATIENCE, probe
+from .health import probe
 from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
 from .register import Register, RegisterError
 from .replicas import ReplicaActions
@@ -205,7 +205,7 @@ class Controller:
 
     def introduce(self, incarnation: str) -> None:
         """A life of a replica is known: it is probed, and may be claimed."""
-        self.replicas.create(incarnation, patience=PATIENCE)
+        self.replicas.create(incarnation, patience=self.settings.patience)
 
     async def claim(self, replica: str, incarnation: str, control: str, data: str) -> Any:
         """Take the gate of a new incarnation over; it then takes part in the next operation. Its snapshot.

@@ -23,9 +23,6 @@ _log = logging.getLogger(__name__)
 PROBE_S, PROBE_WITHIN_S = 1.0, 3.0
 """How often a replica is asked how it is, and how long it may take to answer."""
 
-PATIENCE = 5
-"""Probes that a replica may miss in a row before it is dead."""
-
 
 async def probe(controller: Controller, replica: str, incarnation: str) -> None:
     """Ask one incarnation how it is, until it is dead or a higher term rules.

@@ -36,7 +36,8 @@ class SyncSettings:
 
     The gates' window is the sum of the first two: a gate may stay closed for an operation and for a new
     controller to take it over. `drain_share` of the deadline is for sealing and draining. A replica whose
-    drain did not end in its time under `wait` is drained by `escalation` the next time.
+    drain did not end in its time under `wait` is drained by `escalation` the next time. One that misses
+    `patience` probes in a row is dead.
     """
 
     mode: Mode = Mode.KEEP
@@ -46,6 +47,7 @@ class SyncSettings:
     call: float = 5.0
     drain_share: float = 0.7
     escalation: Mode = Mode.ABORT
+    patience: int = 5
 
     @property
     def window_ms(self) -> int:

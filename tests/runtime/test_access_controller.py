@@ -16,12 +16,13 @@ from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.server import Server
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.controller import Controller
-from sluicegate.runtime.controller.health import PATIENCE, PROBE_S
+from sluicegate.runtime.controller.health import PROBE_S
 from sluicegate.runtime.controller.process import ruling
 from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.controller.sync import SyncSettings
 
 pytestmark = pytest.mark.slow
-LONG_S = (PATIENCE + 3) * PROBE_S
+LONG_S = (SyncSettings().patience + 3) * PROBE_S
 """Longer than a replica that does not answer is taken for alive."""
 
 

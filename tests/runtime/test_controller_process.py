@@ -120,7 +120,8 @@ PHASES: tuple[tuple[Phase, bool], ...] = (
 
 @pytest.mark.timeout(900)
 async def test_whoever_takes_over_brings_everything_home_wherever_the_controller_was_killed(tmp_path: Path) -> None:
-    async with running(tmp_path, "r0", "r1") as run:
+    # Replicas that are stopped for a while are not to be replaced for it, however long it takes here.
+    async with running(tmp_path, "r0", "r1", patience=100) as run:
         first, second = await run.replica("r0"), await run.replica("r1")
         await run.start_controller()
         run.publish(0)

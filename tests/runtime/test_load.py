@@ -155,10 +155,10 @@ def told(what: str, load: Load, found: Account, began: float) -> None:
 async def test_updates_in_each_mode_and_kills_of_each_kind_lose_and_poison_nothing_else(tmp_path: Path) -> None:
     """A1, A2: of each kind of process three are killed; what is lost ran on replicas that were killed themselves."""
     chance, began = random.Random(4), time.monotonic()
-    async with under_load(tmp_path, 12, mode=Mode.WAIT, pause=0.3) as load:
+    async with under_load(tmp_path, 6, mode=Mode.WAIT, pause=0.3) as load:
         for mode in Mode:
             await load.rule_in(mode, chance)
-            await load.updates(3)
+            await load.updates(2)
         # From here on it is mostly waited for processes that start.
         load.agents.pause = 2.0
         assert await killed_once_verified(load) == "published"
