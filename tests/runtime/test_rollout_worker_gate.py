@@ -6,8 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from grpc import StatusCode, aio
 
 from sluicegate.protocol.client import Refused as ControlRefused
+from sluicegate.protocol.generated import rollout_pb2
+from sluicegate.protocol.generated.gate_service import GATE
+from sluicegate.protocol.refusals import detail
 from sluicegate.runtime.engines import TorchEngine
 from sluicegate.statemachines.sorts import Mode
 
@@ -84,6 +88,22 @@ async def test_a_device_that_is_still_lent_when_its_window_ends_is_in_doubt(weig
         assert not engine.health().resident
         assert (await gate.until(lambda g: g.state == "POISONED")).lent == "x"
         assert "the device was lent" in (await standing(gate)).why
+
+
+async def test_nothing_is_staged_while_the_device_is_lent(weights: Weights) -> None:
+    async with served(weights) as (gate, _):
+        await gate.update(1)
+        weights.publish(2)
+        await gate.seal()
+        await gate.drain()
+        await command(gate, "lend", lend="x")
+        with pytest.raises(aio.AioRpcError) as refused:
+            await gate.data.Stage(rollout_pb2.StageRequest(version=2), timeout=20)
+        found = detail(refused.value, GATE.reply)
+        assert found is not None
+        assert (refused.value.code(), found.reason, found.retry) == (StatusCode.FAILED_PRECONDITION, "WEIGHTS", True)
+        await command(gate, "returned", lend="x")
+        assert (await gate.install(2)).version == 2
 
 
 async def test_a_gate_without_weights_stays_closed_and_a_later_seal_takes_it_back(weights: Weights) -> None:
