@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -129,6 +129,8 @@ class Guard(aio.ServerInterceptor):
     def _guard(self, path: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
         inner: Any = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
         parse = handler.request_deserializer or bytes
+        # What a service declares and does not serve has the generated method still.
+        is_served = not inner.__module__.endswith("_pb2_grpc")
 
         async def read(came: bytes, context: Context) -> Any:
             try:
@@ -144,32 +146,31 @@ class Guard(aio.ServerInterceptor):
         async def read_all(came: Any, context: Context) -> Any:
             return read_each(came, context) if handler.request_streaming else await read(came, context)
 
-        async def missing(context: Context) -> NoReturn:
-            # What a service declares and does not serve is the caller's to know, and no failure of this process.
-            await context.abort(StatusCode.UNIMPLEMENTED, f"{path} is not served here")
-            raise AssertionError("abort raises")
+        async def require_served(context: Context) -> None:
+            if not is_served:
+                await context.abort(StatusCode.UNIMPLEMENTED, f"{path} is not served here")
 
         async def answer(came: Any, context: Context) -> Any:
             name = await self._admit(path, context)
             try:
-                return await inner(await read_all(came, context), context)
-            except NotImplementedError:
-                await missing(context)
+                request = await read_all(came, context)
+                await require_served(context)
+                return await inner(request, context)
             finally:
                 self._leave(name)
 
         async def stream(came: Any, context: Context) -> None:
             name = await self._admit(path, context)
             try:
-                made = inner(await read_all(came, context), context)
+                request = await read_all(came, context)
+                await require_served(context)
+                made = inner(request, context)
                 if not inspect.isasyncgen(made):
                     await made
                     return
                 async with aclosing(made) as messages:
                     async for message in messages:
                         await context.write(message)
-            except NotImplementedError:
-                await missing(context)
             finally:
                 self._leave(name)
 

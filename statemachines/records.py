@@ -91,7 +91,7 @@ class Record(Expr):
             return compare("ne", self, other)
         return not self == other
 
-    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def __hash__(self) -> int:
         return hash((self._named(), *self.values.values()))
 
     def _named(self) -> str:

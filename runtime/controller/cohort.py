@@ -159,7 +159,6 @@ class Cohort:
         and does not let this controller in."""
         controller = self.controller
         try:
-            is_retired = self.roster.is_retired(life.incarnation)
             gate = await controller.claim(life.name, life.incarnation, life.control, life.data)
         except (MemberError, CallError) as error:
             if isinstance(found := error.__cause__, Rejected) and found.is_turned_away:
@@ -167,12 +166,18 @@ class Cohort:
                 return None
             controller.tell(life.incarnation, Replica.Missed())
             return None
-        except StoreError as error:
-            _log.error("%s is not claimed while the roster cannot be read: %s", life.incarnation, error)
-            return None
-        if is_retired:
+        if await self._is_retired(life.incarnation):
             controller.tell(life.incarnation, Replica.Leave())
         return gate
+
+    async def _is_retired(self, incarnation: str) -> bool:
+        """What the roster says, once it can be read; False once a higher term rules, which then has the say."""
+        while not self.controller.overruled.is_set():
+            # Who follows the roster says why it cannot be used.
+            with contextlib.suppress(StoreError):
+                return self.roster.is_retired(incarnation)
+            await asyncio.sleep(LOOK_S)
+        return False
 
     # -- what the Replica machine asks for -------------------------------------------------------
 

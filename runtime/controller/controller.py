@@ -284,7 +284,7 @@ class Controller:
 
     @property
     def is_paused(self) -> bool:
-        """Whether a pause has begun and was not told to end: its window is the one in which nothing is lent."""
+        """Whether a pause has its window, the one in which nothing is lent."""
         return (
             self.paused is not None
             and self.paused is self._actions.operation

@@ -172,7 +172,6 @@ def itemsize(dtype: str) -> int:
     return _ITEMSIZE[dtype]
 
 
-
 def _content_check(body: dict[str, Any]) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()

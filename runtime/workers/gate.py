@@ -226,10 +226,13 @@ class GateActions:
             except (InstallFailed, EngineBusy, NotStaged):
                 raise
             except EngineError as error:
-                if not (self._engine.health().ok and self._is_installing(epoch)):
+                if not self._engine.health().ok:
                     raise
                 _log.warning("%s: the install of version %d was not answered: %r", self.replica, version, error)
-            await asyncio.sleep(AGAIN_S)
+                await asyncio.sleep(AGAIN_S)
+                # Another install may have begun meanwhile, and what was committed is its own to say.
+                if not self._is_installing(epoch):
+                    raise
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -191,7 +191,7 @@ async def process(folder: Path, grace: int) -> AsyncIterator[tuple[Any, Served, 
         assert child.stdout is not None
         async with asyncio.timeout(60):
             ready = json.loads(await child.stdout.readline())
-        async with driven(ready, Published("library")) as controller, httpx.AsyncClient(headers=SESSION) as http:  # pyright: ignore[reportArgumentType]
+        async with driven(ready, Published("library")) as controller, httpx.AsyncClient(headers=SESSION) as http:
             await controller.update(1)
             made: Any = None
             yield child, Served(made, controller, made, ready["port"], http), ready

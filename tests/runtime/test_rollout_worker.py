@@ -109,6 +109,7 @@ async def test_a_pinned_request_is_refused_by_another_version(replica: Driven) -
 async def test_kept_requests_go_on_with_the_tokens_that_they_would_have_had(replica: Driven) -> None:
     """The next version has the same weights, so that the pause alone could change anything."""
     version = await next_version(replica)
+    assert isinstance(replica.weights, Weights)
     replica.weights.seeds[version + 1] = replica.weights.seeds.get(version, version)
     await replica.update(version)
     whole = await replica.generate(max_tokens=400, seed=3)
@@ -145,7 +146,7 @@ async def test_a_client_that_leaves_ends_its_request_and_a_repeat_of_the_abort_c
     await replica.update(await next_version(replica))
     stream = replica.stream(max_tokens=3000)
     lease = (await first_tokens(stream, 2)).lease
-    await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+    await stream.aclose()
     await replica.until(lambda g: lease not in g.active)
     assert (await replica.lease_state(lease)).ending == "aborted"
     reply = await replica.lease(lease).cancel()

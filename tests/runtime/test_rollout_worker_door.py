@@ -106,7 +106,7 @@ async def limited(gate: Driven) -> None:
     assert (shown.admitted, shown.held, shown.open, shown.engine_running) == (3, 1, 2, 2)
     assert dict(shown.refused) == {"malformed": 1, "hold_full": 1, "client_full": 1}
     for stream in streams:
-        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        await stream.aclose()
     await gate.until(lambda g: not g.active)
     assert (await gate.generate()).reason == "length"
 
@@ -127,9 +127,9 @@ async def test_calls_of_one_client_and_one_connection_are_bounded_by_settings(we
             assert not waiting.done()
             assert (await standing(gate)).admitted == 2
             assert (await others[0].generate()).reason == "length", "another connection has its own"
-            await streams[0].aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            await streams[0].aclose()
             assert (await waiting).reason == "length"
-            await streams[1].aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            await streams[1].aclose()
             assert (await gate.generate(request_id="never-came")).reason == "length"
     with acting_as(Access(calls_per_client=1)):
         async with served(weights, replica="r1") as (gate, _):
@@ -139,7 +139,7 @@ async def test_calls_of_one_client_and_one_connection_are_bounded_by_settings(we
             with pytest.raises(Refused) as full:
                 await gate.generate()
             assert (full.value.reason, full.value.retry) == ("calls", True)
-            await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+            await stream.aclose()
             await gate.until(lambda g: not g.active)
             assert dict((await standing(gate)).refused) == {}
 

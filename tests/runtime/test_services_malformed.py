@@ -6,7 +6,7 @@ import logging
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from controller_in_process import ruled
@@ -39,7 +39,7 @@ async def test_a_controller_stays_as_it_was(tmp_path: Path, caplog: pytest.LogCa
             await run.client.resume()
         stub: Any = controller_pb2_grpc.ControllerStub(channel)
         for name, request in {
-            "Pause": controller_pb2.PauseRequest(operation_id="a", mode=7),  # pyright: ignore[reportArgumentType]
+            "Pause": controller_pb2.PauseRequest(operation_id="a", mode=cast(Any, 7)),
             "Poison": controller_pb2.PoisonRequest(operation_id="b", replica="r0", why="x" * 5000),
             "Evacuated": controller_pb2.EvacuatedRequest(operation_id="c", incarnation="x" * 1_000_000),
             "Sync": controller_pb2.SyncVersionRequest(operation_id="x" * 129, version=2),

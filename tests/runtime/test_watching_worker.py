@@ -65,7 +65,7 @@ async def test_two_lives_count_what_their_records_say(tmp_path: Path, capfd: pyt
             process.send_signal(signal.SIGKILL)
             await asyncio.to_thread(process.wait, 30)
             for stream in streams:
-                await stream.aclose()  # type: ignore[attr-defined]
+                await stream.aclose()
     config = weights.config("r0", incarnation="r0.2", watching=shown)
     with worker_process("rollout", config, tmp_path) as (process, ready):
         async with driven(ready, weights) as replica:

@@ -100,7 +100,7 @@ async def commanded(gate: EmbeddedGate) -> AsyncIterator[Driven]:
         ready = {
             "replica": gate.replica, "incarnation": gate.incarnation, "control": gate.control, "data": gate.control,
         }  # fmt: skip
-        async with driven(ready, Published("library")) as controller:  # pyright: ignore[reportArgumentType]
+        async with driven(ready, Published("library")) as controller:
             yield controller
 
 

@@ -10,11 +10,11 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 import torch
@@ -47,6 +47,18 @@ def make_weights(seed: int) -> torch.nn.Module:
         for parameter in model.parameters():
             parameter.mul_(3.0)
     return model
+
+
+class Digests(Protocol):
+    """What each rank must hold of a version."""
+
+    def rank_digests(self, ranks: Iterable[str]) -> dict[str, str]: ...
+
+
+class Publisher(Protocol):
+    """Who makes the versions that a controller's commands name."""
+
+    def publish(self, version: int) -> Digests: ...
 
 
 @dataclass
@@ -140,7 +152,7 @@ class Driven:
     _epochs = itertools.count(1)
     _numbers = itertools.count(1)
 
-    def __init__(self, ready: dict[str, Any], weights: Weights, control: aio.Channel, data: aio.Channel) -> None:
+    def __init__(self, ready: dict[str, Any], weights: Publisher, control: aio.Channel, data: aio.Channel) -> None:
         self.ready, self.weights, self.control = ready, weights, control
         self.gate = GateClient(control, ready["replica"], incarnation=ready["incarnation"])
         self.data: Any = rollout_pb2_grpc.RolloutStub(data)
@@ -210,7 +222,7 @@ class Driven:
         prompt = given.pop("prompt", (3, 1, 4))
         return rollout_pb2.GenerateRequest(prompt_token_ids=prompt, sampling=sampling, **given)
 
-    async def stream(self, within: float = 60.0, **given: Any) -> AsyncIterator[Answer]:
+    async def stream(self, within: float = 60.0, **given: Any) -> AsyncGenerator[Answer, None]:
         """The answer as it grows. Raises Refused."""
         answer = Answer()
         call = self.data.Generate(self.request(**given), timeout=within)
@@ -253,7 +265,7 @@ class Driven:
 
 
 @asynccontextmanager
-async def driven(ready: dict[str, Any], weights: Weights) -> AsyncIterator[Driven]:
+async def driven(ready: dict[str, Any], weights: Publisher) -> AsyncIterator[Driven]:
     """Clients of the worker with this ready line; its gate is claimed."""
     control, data = dial(ready["control"]), dial(ready["data"])
     try:
