@@ -125,7 +125,7 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "volatile", "1 replica, bytes that are not durable, controllers and the trainer crash",
-        4175, epochs=2, terms=2, scene="volatile", faults="deadline trainer-crash stale-controller",
+        1927, epochs=2, terms=2, scene="volatile", faults="trainer-crash stale-controller",
     ),
     _holds(
         "newborn", "2 replicas that start without weights, and a cohort that needs both",
