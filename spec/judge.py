@@ -3,6 +3,7 @@
 Rules of this file:
 
 - A row is good only if every checker gave the verdict that was expected, and all counts are equal.
+- Of a state that must be reached one witness is enough: the checker that is named first looks alone.
 - An error, an incomplete run, or one that judges not everything is never good, also where a violation
   was expected.
 """
@@ -175,7 +176,10 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
 def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout: float) -> dict[str, CheckResult]:
     stop = threading.Event()
     runs: dict[str, Callable[[], CheckResult]] = {}
-    if tla_checker.NAME in checkers and not (system.tlc_only or system.behaviours or system.config.properties):
+    alone = system.tlc_only or system.behaviours or system.config.properties
+    if system.violates and not alone:
+        checkers = checkers[:1]
+    if tla_checker.NAME in checkers and not alone:
         runs[tla_checker.NAME] = partial(tla_checker.check, model, timeout=timeout)
     if tlc.NAME in checkers and system.behaviours:
         runs[tlc.NAME] = partial(

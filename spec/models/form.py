@@ -93,9 +93,9 @@ class SystemModel:
 def key_state(
     name: str, about: str, module: str, invariant: str, constants: dict[str, str], profile: Profile = "small"
 ) -> SystemModel:
-    """A state that must be reached: `invariant` says that it never is. One witness is enough, so TLC alone looks."""
+    """A state that must be reached: `invariant` says that it never is."""
     config = Config(constants=constants, invariants=(invariant,))
-    return SystemModel(name, about, module, config, violates=invariant, profile=profile, tlc_only=True)
+    return SystemModel(name, about, module, config, violates=invariant, profile=profile)
 
 
 FAULTS: dict[str, str] = {
