@@ -16,6 +16,8 @@ PARTS = {
     "wire": "a generated gRPC call against a bare one",
     "checkers": "states per second of both model checkers",
     "engine": "tokens per second of the torch engine",
+    "swap": "from seal to reopened by phase, on an idle and a loaded worker",
+    "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
 }
 

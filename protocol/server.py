@@ -87,6 +87,9 @@ class Server:
         limits = {
             "grpc.max_receive_message_length": access.message_bytes,
             "grpc.max_concurrent_streams": access.streams,
+            # Of calls that the loop has not taken up yet gRPC drops some, by chance and without a reason.
+            "grpc.server.max_pending_requests": access.calls_per_client,
+            "grpc.server.max_pending_requests_hard_limit": access.calls_per_client,
             **dict(OPTIONS),
             **dict(options),
         }

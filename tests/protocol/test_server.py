@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from grpc import StatusCode
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sluicegate.protocol.access import Access
 from sluicegate.protocol.client import Unreachable, dial
@@ -50,3 +52,12 @@ async def test_a_stop_is_bounded_and_ends_the_watchers(served: Any) -> None:
     with pytest.raises(Unreachable):
         await anext(watch)
     await channel.close()
+
+
+async def test_calls_that_come_all_at_once_are_all_answered() -> None:
+    """More of them than gRPC lets wait for its server by itself."""
+    async with Server([]) as server, dial(server.target) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        calls = [health.Check(health_pb2.HealthCheckRequest(), timeout=60) for _ in range(4000)]
+        codes = [await call.code() for call in calls]
+        assert codes == [StatusCode.OK] * len(calls)
