@@ -26,7 +26,7 @@ Sends(outs, t) ==
   IF Emits(outs, "SendSeal") THEN To(Emitted(outs, "SendSeal").members, "Seal", t, Emitted(outs, "SendSeal").epoch, 0)
   ELSE IF Emits(outs, "SendDrain")
   THEN To(Emitted(outs, "SendDrain").members, "Drain", t, Emitted(outs, "SendDrain").epoch, 0)
-  ELSE IF Emits(outs, "SendLend")
+  ELSE IF Emits(outs, "SendLend") /\ "pause" \notin Scene
   THEN To(Emitted(outs, "SendLend").members, "Lend", t, Emitted(outs, "SendLend").epoch, 0)
   ELSE IF Emits(outs, "SendInstall")
   THEN To(Emitted(outs, "SendInstall").members, "Install", t, Emitted(outs, "SendInstall").epoch,
@@ -57,7 +57,7 @@ Claimed(t) == {r \in Replica : Live(r) /\ node[r].gate.term = t}
 Operations(t) ==
   (IF durable.newest < MaxVersion THEN {<<durable.newest + 1, FALSE>>} ELSE {})
   \cup
-  (IF "lend" \in Scene /\ ctl[t].sync.published # <<>> THEN {<<ctl[t].sync.published[1], TRUE>>} ELSE {})
+  (IF Scene \cap {"lend", "pause"} # {} /\ ctl[t].sync.published # <<>> THEN {<<ctl[t].sync.published[1], TRUE>>} ELSE {})
 
 OfBegin(t, op) ==
   {Sending(t, [ctl[t] EXCEPT !.sync = s[1], !.epoch = durable.epoch + 1, !.settled = FALSE, !.trains = FALSE],
@@ -84,10 +84,16 @@ Proves(t, r) ==
   /\ node[r].gate.version = ctl[t].sync.version
   /\ node[r].gate.resident /\ node[r].gate.verified = Rank
 
-\* Members that have drained, installed, refused to install (they are open again on what they held), closed.
+\* The gate refuses an install: it is open again on what it held, or holds that version already, as after a pause.
+Refuses(t, r) ==
+  LET g == node[r].gate
+  IN IF g.state = "DRAINING" THEN g.version = ctl[t].sync.version /\ g.resident
+     ELSE g.state \in {"OPEN", "REOPENED"} /\ ~Proves(t, r)
+
+\* Members that have drained, installed, refused to install, closed.
 AreDrained(t) == {r \in AtEpoch(t) : IsDrained(node[r].gate)}
 AreProved(t) == {r \in AtEpoch(t) : Proves(t, r)}
-AreUnmoved(t) == {r \in AtEpoch(t) \ ctl[t].sync.refusing : node[r].gate.state \in {"OPEN", "REOPENED"} /\ ~Proves(t, r)}
+AreUnmoved(t) == {r \in AtEpoch(t) \ ctl[t].sync.refusing : Refuses(t, r)}
 AreClosed(t) == {r \in AtEpoch(t) : node[r].gate.state = "OPEN"}
 
 OfSealed(t) == {Stepping(t, s) : s \in {SyncSealed_step(ctl[t].sync, r) : r \in AtEpoch(t)} \ {<<>>}}
@@ -176,13 +182,13 @@ Train ==
        /\ ctl' = [ctl EXCEPT ![t].trains = TRUE]
        /\ UNCHANGED <<node, durable, msgs, wrong>>
 
-\* It has ended, well or not, and the devices have been given back.
+\* It has ended, well or not, and the devices have been given back; or they were lent to nobody, and the pause ends.
 OfTrained(t) ==
-  IF ctl[t].trains /\ \A r \in ctl[t].sync.members : ~IsLent(t, r)
+  IF (ctl[t].trains \/ "pause" \in Scene) /\ \A r \in ctl[t].sync.members : ~IsLent(t, r)
   THEN {Stepping(t, s) : s \in {SyncTrained_step(ctl[t].sync)} \ {<<>>}} ELSE {}
 
 Trained ==
-  /\ "lend" \in Scene
+  /\ Scene \cap {"lend", "pause"} # {}
   /\ trainer.uses = {}
   /\ Are(SyncTrained_states) # {}
   /\ \E a \in UNION {OfTrained(t) : t \in Are(SyncTrained_states)} : Operates(a)

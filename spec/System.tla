@@ -27,6 +27,7 @@ CONSTANTS
 
 (* "newborn":  replicas start without weights, and nothing is published.
    "lend":     operations may lend the devices to the trainer.
+   "pause":    operations may keep the gates drained, and lend to nobody.
    "volatile": an operation begins before its version's bytes are durable,
                against the order of publication.
    "timely":   windows are long enough for engine, trainer and takeover:

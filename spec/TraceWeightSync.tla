@@ -20,6 +20,7 @@
    - It begins an operation with those members that it believes to live.
    - It takes a number from the counter for each catching up.
    - It renews a window as often as it likes.
+   - It also pauses: it lends the drained devices to nobody, and goes on.
    - A process that finds its own device in doubt poisons its gate: for the
      model that is a process that ends, whose gate still answers. *)
 EXTENDS WeightSync, Run, TLC
@@ -80,6 +81,13 @@ GateAlone(r, t) ==
     /\ msgs' = {x \in msgs : x.to # r \/ MayAct(x, p.gate)}
     /\ UNCHANGED <<ctl, durable, trainer, wrong>>
 
+\* A pause ends: nothing was lent, and nothing that would lend is on its way.
+TrainedAs(e) ==
+  /\ e.of \in DOMAIN ctl /\ ~ctl[e.of].trains
+  /\ trainer.uses = {} /\ \A r \in ctl[e.of].sync.members : ~IsLent(e.of, r)
+  /\ \E s \in {SyncTrained_step(ctl[e.of].sync)} \ {<<>>} :
+       Operates([Stepping(e.of, s) EXCEPT ![3] = {x \in @ : ~(x.ev = "Lend" /\ x.term = e.of)}])
+
 RenewAs(e) == GateAlone(e.of, GateRenew_step(node[e.of].gate, node[e.of].gate.term, node[e.of].gate.epoch, Window))
 
 FaultAs(e) == GateAlone(e.of, GateFault_step(node[e.of].gate))
@@ -123,7 +131,7 @@ LoggedOperation(e) ==
   \/ e.ev = "catch_up" /\ AgainAs(e)
   \/ e.ev = "Sealed" /\ Sealed
   \/ e.ev = "Drained" /\ Drained
-  \/ e.ev = "Trained" /\ Trained
+  \/ e.ev = "Trained" /\ (Trained \/ TrainedAs(e))
   \/ e.ev = "Installed" /\ Proved
   \/ e.ev = "Declined" /\ Declined
   \/ e.ev = "Recorded" /\ Record

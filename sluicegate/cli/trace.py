@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..spec.traces.reading import Trace
@@ -19,20 +19,26 @@ EXAMPLE = "sluicegate trace validate runs/<time>/trace.ndjson"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="action", required=True)
-    validate = actions.add_parser("validate", help="replay every step and ask the rules between machines")
+    validate = _action(actions, "validate", "replay every step and ask the rules between machines", EXAMPLE)
     validate.add_argument("file", type=Path, help="the merged trace of a run")
     validate.add_argument("--json", action="store_true", help="print the verdict as JSON")
     validate.add_argument("--tla", action="store_true", help="hold the run to the TLA+ models too, by TLC")
     parts = validate.add_mutually_exclusive_group()
     parts.add_argument("--window", type=_window, metavar="STEPS", help="steps that TLC is given at a time (with --tla)")
     parts.add_argument("--whole", action="store_true", help="give TLC the whole run at once (with --tla)")
-    show = actions.add_parser("show", help="print what one instance did, in its own order")
+    show_example = "sluicegate trace show runs/<time>/trace.ndjson --instance r0"
+    show = _action(actions, "show", "print what one instance did, in its own order", show_example)
     show.add_argument("file", type=Path, help="the merged trace of a run")
     show.add_argument("--instance", required=True, help="its name")
     show.add_argument("--machine", help="its machine, where several have an instance of this name")
-    merge = actions.add_parser("merge", help="make one trace of the logs of a run that was stopped")
+    merge_example = "sluicegate trace merge runs/<time>/trace --out trace.ndjson"
+    merge = _action(actions, "merge", "make one trace of the logs of a run that was stopped", merge_example)
     merge.add_argument("folder", type=Path, help="the folder with a log for each process: runs/<time>/trace")
     merge.add_argument("--out", type=Path, help="the trace; by default trace.ndjson beside the folder")
+
+
+def _action(actions: Any, name: str, says: str, example: str) -> argparse.ArgumentParser:
+    return actions.add_parser(name, help=says, description=says, epilog=f"example: {example}")
 
 
 def _window(text: str) -> int:

@@ -120,6 +120,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         1444, terms=2, scene="lend", faults="deadline silence trainer-crash controller-crash",
     ),
     _holds(
+        "pause", "1 replica that is paused: drained, lent to nobody and resumed",
+        1046, terms=2, scene="pause", faults="deadline silence controller-crash",
+    ),
+    _holds(
         "crashes", "1 replica whose device is lent: crashes poison nothing",
         1897, also=("A1",), terms=2, scene="lend timely", faults="deadline gate-crash trainer-crash controller-crash",
     ),

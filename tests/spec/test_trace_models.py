@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 from trace_lines import formal, parsed
-from traced_run import eventful_run, small_run
+from traced_run import World, eventful_run, small_run
 
 from sluicegate.cli import main
 from sluicegate.spec.traces.reading import Trace, read
 from sluicegate.spec.traces.tla import explain_run
 from sluicegate.spec.traces.tla.line import believe, in_order
 from sluicegate.spec.traces.tla.weight_sync import WeightSyncLog
+from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.machines import MACHINES
+from sluicegate.statemachines.sync import Sync
 
 Line = dict[str, Any]
 
@@ -82,6 +84,26 @@ def test_a_request_forwarded_before_its_session_was_bound_is_no_behaviour(eventf
     )
     assert found.refused is not None
     assert (found.refused.track.name, found.refused.name) == ("Lease", "Forward")
+
+
+@pytest.mark.parametrize("lent_after", [False, True])
+def test_a_pause_lends_to_nobody_before_it_ends_and_after(lent_after: bool, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for replica in ("r0", "r1"):
+        world.start(replica)
+    world.update(1)
+    members = world.pause()
+    if lent_after:
+        world.on_sync(Sync.Trained())
+        world.command(members[0], Gate.Lend(term=1, epoch=world.epoch, lend="l1"))
+    else:
+        world.resume(members)
+        world.update(2)
+    [found] = explain_run(read(world.merge(), MACHINES), None, models=["WeightSync"])
+    assert found.ok is not lent_after, found.said("")
+    if lent_after:
+        assert found.refused is not None
+        assert found.refused.name in ("Lend", "Trained")
 
 
 def test_the_command_holds_a_run_to_the_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,12 +184,12 @@ class World:
 
     # -- operations ------------------------------------------------------------------------------
 
-    def begin(self, version: int, mode: Mode = Mode.KEEP) -> list[Worker]:
+    def begin(self, version: int, mode: Mode = Mode.KEEP, lend: bool = False) -> list[Worker]:
         """Start an operation and seal all its members."""
         self.epoch += 1
         members = [self.workers[r] for r in sorted(self.workers)]
         self.on_sync(
-            Sync.Begin(epoch=self.epoch, version=version, members=frozenset(self.workers), mode=mode, lend=False)
+            Sync.Begin(epoch=self.epoch, version=version, members=frozenset(self.workers), mode=mode, lend=lend)
         )
         for worker in members:
             self.command(worker, Gate.Seal(term=self.term, epoch=self.epoch, mode=mode, window=1000))
@@ -235,6 +235,22 @@ class World:
         self.on_sync(Sync.Recorded())
         self.reopen(members)
         self.synced(members, version)
+
+    def pause(self) -> list[Worker]:
+        """All gates are drained, and lent to nobody."""
+        members = self.begin(self.sync.published, Mode.WAIT, lend=True)
+        self.drain(members)
+        return members
+
+    def resume(self, members: Iterable[Worker]) -> None:
+        """End the pause: every gate refuses to install what it holds, and is resumed on it."""
+        self.on_sync(Sync.Trained())
+        for worker in members:
+            self.install(worker, self.sync.published)
+        for worker in members:
+            self.command(worker, Gate.Resume(term=self.term, epoch=self.epoch))
+            self.command(worker, Gate.Close(term=self.term, epoch=self.epoch))
+            self.on_sync(Sync.Closed(replica=worker.replica))
 
     def catch_up(self, worker: Worker) -> None:
         version = self.sync.published
