@@ -329,6 +329,7 @@ async def test_a_whole_cohort_publishes_and_pauses_over_mutual_tls(tmp_path: Pat
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.soak
 def test_a_run_with_its_trainer_and_sessions_goes_over_mutual_tls_and_loses_nothing(tmp_path: Path) -> None:
     """Everything is in one setting: all processes have one certificate, which has both roles."""
     parties = Parties(tmp_path / "secrets")

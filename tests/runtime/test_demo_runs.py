@@ -118,7 +118,7 @@ def test_a_worker_killed_while_it_installs_is_replaced_and_no_token_is_mislabell
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGTERM, marks=pytest.mark.soak), signal.SIGINT])
 def test_a_demo_that_is_told_to_end_takes_its_workers_and_shared_memory_along(
     how: signal.Signals, tmp_path: Path
 ) -> None:

@@ -111,7 +111,7 @@ async def lives_that_are_killed(weights: Weights, folder: Path, config: RolloutC
     assert verdict.valid, verdict.refusal
 
 
-@pytest.mark.parametrize(("durability", "kills"), [(Durability.STRICT, 2)])
+@pytest.mark.parametrize(("durability", "kills"), [(Durability.STRICT, 1)])
 async def test_every_lease_of_lives_that_were_killed_has_one_receipt_or_is_lost(
     weights: Weights, tmp_path: Path, durability: Durability, kills: int
 ) -> None:

@@ -130,7 +130,7 @@ def test_a_batch_that_cannot_be_trained_on_changes_nothing(start):
     assert not any(differences(before, rank.weights(core)).values())
 
 
-@pytest.mark.parametrize("stage", [0, 2, 3])
+@pytest.mark.parametrize("stage", [pytest.param(0, marks=pytest.mark.soak), 2, 3])
 def test_a_checkpoint_restores_weights_optimiser_and_step(start, tmp_path, stage):
     core = start(stage)
     core.train(rank.samples(), version=1)

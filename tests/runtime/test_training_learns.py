@@ -26,6 +26,7 @@ def test_rewards_teach_it(tmp_path):
     assert [metrics.largest_staleness for metrics in learned.steps[:3]] == [0, 1, 1]
 
 
+@pytest.mark.soak
 def test_shuffled_rewards_teach_nothing(tmp_path):
     learned = learn(tmp_path, TrainingConfig(shuffle_rewards=True), steps=20)
     assert abs(z(learned)) < 3
