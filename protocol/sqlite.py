@@ -6,8 +6,8 @@ Rules of this file:
 - A batch is one transaction with one wait for the disk, and few statements: each of them lets go of
   the interpreter and has to win it back from a busy event loop.
 - Closed keys that are kept too long go in small steps beside the writes.
-- A file of something else, of another version, or that another process writes is refused before
-  anything in it is touched.
+- A file of something else, of another version, or that somebody else writes, in this process or another, is
+  refused before anything in it is touched.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 from .store import Add, Change, Durability, Keep, MemoryStore, Put, Store, StoreError
 
@@ -59,8 +61,8 @@ def open_store(
 class SqliteStore:
     """A store in one SQLite file, which is made if it is missing; see `Store`.
 
-    `durability` is strict or process. `sole`: no other process may open it so at the same time; others
-    may still read. Raises StoreError if the file is no such store, is damaged, or is not to be had.
+    `durability` is strict or process. `sole`: nobody else may open it so at the same time, in this process or
+    another; others may still read. Raises StoreError if the file is no such store, is damaged, or is not to be had.
     """
 
     immediate = False
@@ -74,7 +76,7 @@ class SqliteStore:
         self.path, self.durability = path, durability
         self._keep, self._clock = keep or Keep(), clock
         self._lock = Lock()
-        self._claim: int | None = None
+        self._claim: FileIO | None = None
         opened: list[sqlite3.Connection] = []
         try:
             _make_folder(path.parent)
@@ -200,7 +202,7 @@ class SqliteStore:
 
     def _let_go(self) -> None:
         if self._claim is not None:
-            os.close(self._claim)
+            self._claim.close()
             self._claim = None
 
 
@@ -243,18 +245,35 @@ def _make_folder(folder: Path) -> None:
             os.close(parent)
 
 
-def _claim(path: Path) -> int:
-    """Be the only process that opens this path so, for as long as the returned file is open; its end lets go, too."""
-    file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def _claim(path: Path) -> FileIO:
+    """Be the only one that opens this path so, for as long as the returned file is open; its process's end lets go.
+
+    The lock is of the open file and not of the process: a second claim of the same process fails too, and a file
+    that is opened and closed beside it lets nothing go.
+    """
+    file = FileIO(os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+")
     try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        holder = os.pread(file, 32, 0).decode(errors="replace").strip() or "another"
-        os.close(file)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(file.fileno(), 32, 0).decode(errors="replace").strip() or "another"
+        file.close()
         raise StoreError(f"{path}: process {holder} writes it: end that one, or use a file of its own") from None
-    os.ftruncate(file, 0)
-    os.pwrite(file, str(os.getpid()).encode(), 0)
+    except BaseException:
+        file.close()
+        raise
+    os.ftruncate(file.fileno(), 0)
+    os.pwrite(file.fileno(), str(os.getpid()).encode(), 0)
+    _CLAIMS.add(file)
     return file
+
+
+def _close_claims() -> None:
+    for file in list(_CLAIMS):
+        file.close()
+
+
+_CLAIMS: WeakSet[FileIO] = WeakSet()
+os.register_at_fork(after_in_child=_close_claims)  # A child that outlives this process would hold them on.
 
 
 def _look_at_log(path: Path) -> None:

@@ -169,6 +169,41 @@ def test_a_file_that_only_one_may_write_is_refused_to_a_second_and_not_to_reader
     SqliteStore(tmp_path / "s", sole=True).close()
 
 
+def test_a_second_writer_of_the_same_process_is_refused_too_and_a_closed_reader_lets_nothing_go(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s", sole=True)
+    mend = f"process {os.getpid()} writes it: end that one, or use a file of its own"
+    for _ in range(2):
+        with pytest.raises(StoreError, match=mend):
+            SqliteStore(tmp_path / "s", sole=True)
+        SqliteStore(tmp_path / "s").close()
+        assert (tmp_path / "s.lock").read_text() == str(os.getpid())
+    command = [sys.executable, str(WRITER), str(tmp_path / "s"), "strict", "sole"]
+    other = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert other.returncode == 1
+    assert mend in other.stderr
+    store.close()
+    SqliteStore(tmp_path / "s", sole=True).close()
+
+
+def test_a_child_that_outlives_who_claimed_a_file_does_not_hold_it_on(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s", sole=True)
+    ended, end = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(end)
+        os.read(ended, 1)
+        os._exit(0)
+    try:
+        with pytest.raises(StoreError, match="writes it"):
+            SqliteStore(tmp_path / "s", sole=True)
+        store.close()
+        SqliteStore(tmp_path / "s", sole=True).close()
+    finally:
+        os.close(end)
+        os.close(ended)
+        os.waitpid(child, 0)
+
+
 def test_one_who_was_refused_leaves_nothing_claimed(tmp_path: Path) -> None:
     (tmp_path / "s").write_bytes(b"no database" * 1000)
     for _ in range(2):
