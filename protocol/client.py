@@ -24,7 +24,7 @@ from .access import ACCESS, Access, channel_credentials
 from .bearer import with_token
 from .network import NETWORK
 from .refusals import FORBIDDEN, INCARNATION, UNAUTHENTICATED, Detail, detail
-from .wire import KINDS, Wire
+from .wire import KINDS, Wire, WireError
 
 V = TypeVar("V", covariant=True)
 
@@ -206,19 +206,16 @@ class Client(Generic[V]):
         fence = request.fence
         fence.incarnation, fence.operation_id = self._incarnation, operation
         reply = await self._ask(event, method, request, operation, deadline)
+        view = self._view(event, operation, reply.snapshot)
+        if not 0 < reply.kind < len(KINDS):
+            raise self._unknown(event, operation, f"verdict {reply.kind}")
         return Reply(
-            self.WIRE.value(reply.snapshot),
-            reply.number,
-            reply.incarnation,
-            reply.replayed,
-            KINDS[reply.kind],
-            reply.rule,
-            operation,
-        )
+            view, reply.number, reply.incarnation, reply.replayed, KINDS[reply.kind], reply.rule, operation
+        )  # fmt: skip
 
     async def _get(self, request: Any, deadline: float | None) -> Seen[V]:
         reply = await self._ask("Get", self._stub.Get, request, "", deadline)
-        view = self.WIRE.value(reply.snapshot)
+        view = self._view("Get", "", reply.snapshot)
         self._incarnation = self._incarnation or reply.incarnation
         if self._incarnation != reply.incarnation:
             state = self.WIRE.states[reply.snapshot.state]
@@ -229,7 +226,7 @@ class Client(Generic[V]):
         call = self._stub.Watch(request)
         try:
             async for t in call:
-                view = self.WIRE.value(t.snapshot)
+                view = self._view("Watch", "", t.snapshot)
                 yield Seen(view, t.number, t.incarnation, t.fresh, t.event, t.rule, t.cause)
         except aio.AioRpcError as error:
             raise self._failure("Watch", "", error) from error
@@ -269,4 +266,19 @@ class Client(Generic[V]):
         if found.reply is None or code is not StatusCode.FAILED_PRECONDITION:
             return Rejected(f"{where}{said}", operation, code, found.reason.lower())
         kind = Stale if found.fence else Refused
-        return kind(self.WIRE.name, event, operation, found, self.WIRE.value(found.reply.snapshot))
+        try:
+            view = self._view(event, operation, found.reply.snapshot)
+        except Rejected as unknown:
+            return unknown
+        return kind(self.WIRE.name, event, operation, found, view)
+
+    def _view(self, event: str, operation: str, snapshot: Any) -> V:
+        """What an answer shows. Raises Rejected where it means nothing here."""
+        try:
+            return self.WIRE.value(snapshot)
+        except WireError as error:
+            raise self._unknown(event, operation, str(error)) from error
+
+    def _unknown(self, event: str, operation: str, what: str) -> Rejected:
+        text = f"{self.WIRE.name} {self._instance}, {event}: an answer that means nothing here ({what}): "
+        return Rejected(f"{text}run one version on both sides", operation, StatusCode.UNIMPLEMENTED, "unknown_answer")

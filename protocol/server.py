@@ -28,6 +28,10 @@ OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    # Of calls that the loop has not taken up yet gRPC would drop some, by chance and without a reason. How many
+    # there can be is bounded by the streams of each connection.
+    ("grpc.server.max_pending_requests", 2**31 - 1),
+    ("grpc.server.max_pending_requests_hard_limit", 2**31 - 1),
 )
 
 
@@ -87,9 +91,6 @@ class Server:
         limits = {
             "grpc.max_receive_message_length": access.message_bytes,
             "grpc.max_concurrent_streams": access.streams,
-            # Of calls that the loop has not taken up yet gRPC drops some, by chance and without a reason.
-            "grpc.server.max_pending_requests": access.calls_per_client,
-            "grpc.server.max_pending_requests_hard_limit": access.calls_per_client,
             **dict(OPTIONS),
             **dict(options),
         }

@@ -28,6 +28,10 @@ class LaunchError(Exception):
     """A worker did not start; says which, and shows the end of its log."""
 
 
+class HostError(LaunchError):
+    """This host has no room, memory or process left for a worker: nothing of it was started."""
+
+
 @dataclass(eq=False)
 class Worker:
     """One process: what it said when it was ready, and where its log is."""
@@ -106,17 +110,19 @@ class Launcher:
         """Start `sluicegate worker ROLE CONFIG` and wait for its ready line.
 
         `started` is told of the process before it is ready. Raises LaunchError if it ends before that, or says
-        nothing within `within` seconds; its process is then gone.
+        nothing within `within` seconds; its process is then gone. Raises HostError where it could not be begun.
         """
-        path = self._folder / f"{incarnation}.json"
-        path.write_text(json.dumps(config, indent=2))
-        log = self._folder / f"{incarnation}.log"
-        with log.open("ab") as sink:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "sluicegate", "worker", role, str(path),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=sink, env=self._environment,
-                start_new_session=True,
-            )  # fmt: skip
+        path, log = self._folder / f"{incarnation}.json", self._folder / f"{incarnation}.log"
+        try:
+            path.write_text(json.dumps(config, indent=2))
+            with log.open("ab") as sink:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-m", "sluicegate", "worker", role, str(path),
+                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=sink, env=self._environment,
+                    start_new_session=True,
+                )  # fmt: skip
+        except OSError as error:
+            raise HostError(f"{incarnation} could not be begun: {error}") from error
         worker = Worker(name, incarnation, process, log)
         self.workers.append(worker)
         if started is not None:

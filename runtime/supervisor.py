@@ -26,12 +26,14 @@ from typing import Any, Self, TypeVar
 
 from ..protocol.store import StoreError
 from .controller.roster import Life, Roster
-from .launcher import OVERRULED, Launcher, LaunchError, Worker
+from .launcher import OVERRULED, HostError, Launcher, LaunchError, Worker
 from .signals import Signal
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 LOOK_S = 0.2
+AGAIN_S = 2.0
+"""How long after a process could not be begun it is tried again."""
 """How often the roster is looked at for orders and releases."""
 
 GONE_S = 10.0
@@ -127,7 +129,11 @@ class Supervisor:
         while True:
             await self._released(charge.name)
             incarnation = await self._stored(lambda: self.roster.begin(charge.name, charge.role))
-            how, status = await self._live(charge, incarnation)
+            is_begun, status = True, None
+            try:
+                how, status = await self._live(charge, incarnation)
+            except HostError as error:
+                is_begun, how = False, str(error)
             await self._stored(lambda life=incarnation, how=how: self.roster.end(life, how))
             self.changed.notify()
             if charge.role == "controller" and status == OVERRULED:
@@ -135,7 +141,11 @@ class Supervisor:
             if await self._read(lambda life=incarnation: self.roster.is_retired(life)):
                 return
             _log.error("%s: %s", incarnation, how)
-            await self._count(charge.name, how)
+            if is_begun:
+                await self._count(charge.name, how)
+            else:
+                # It is the host's trouble, and no death of this process.
+                await asyncio.sleep(AGAIN_S)
 
     async def _stored(self, write: Callable[[], T]) -> T:
         """What a write of the roster gives, once it works."""
@@ -174,6 +184,8 @@ class Supervisor:
             worker = await self.launcher.start(
                 charge.role, charge.name, incarnation, charge.config(incarnation), within=charge.within, started=started
             )
+        except HostError:
+            raise
         except LaunchError as error:
             return f"it did not start: {error}", None
         control, data = worker.ready["control"], worker.ready.get("data", "")

@@ -137,10 +137,14 @@ class _Client:
         while (message := await self._receive())["type"] != "http.disconnect":
             await self._next.put(message)
         self._left.set()
+        # Where there is no room nobody waits for it.
+        with contextlib.suppress(asyncio.QueueFull):
+            self._next.put_nowait({"type": "http.disconnect"})
 
     async def send(self, message: Message) -> None:
         """What an app sends."""
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
+        kind = message["type"]
+        if (kind == "http.response.body" and not message.get("more_body", False)) or kind == "http.response.pathsend":
             self.has_answer = True
         await self._send(message)
 

@@ -21,11 +21,12 @@ from typing import Protocol
 
 from ...protocol.host import MachineHost
 from ...protocol.journal import Journal
+from ...protocol.store import Add
 from ...statemachines.lease import Lease
 from ...statemachines.sorts import Ending
 from ..engines import Engine, EngineError, Finish, FinishReason, InvalidRequest, Request
 from ..tracelog import TraceLog
-from .records import Admission, Closure, Forwarding, LeaseRecord, LeaseStore, OpenLease, Terminal
+from .records import Admission, Closure, Forwarding, LeaseRecord, LeaseStore, OpenLease, Terminal, encode
 from .run import Run
 
 _log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Leases:
         """Called when records can be stored again, after a request was told that they cannot."""
         self.log = None if trace is None else trace.of("Lease")
         self.gate, self.records = gate, records
-        self.journal: Journal[LeaseRecord] = Journal(records)
+        self.journal: Journal[Add] = Journal(records)
         self.runs: dict[str, Run] = {}
         self.open_of: Counter[str] = Counter()
         """How many leases of each client are open."""
@@ -135,11 +136,8 @@ class Leases:
             self._then(record, lambda: run.step(Lease.Recorded()))
 
     def engine_lost(self, run: Run, why: str) -> None:
-        """Nothing more is heard of it. One that is frozen under an install does not run: it is found out after it."""
-        if self.gate.is_installing:
-            self._silent[run.lease] = why
-        else:
-            self._orphan(run, why)
+        """Nothing more is heard of it."""
+        self._orphan(run, why)
 
     def installed(self) -> None:
         """No install goes on any more: what was lost meanwhile is to be found out."""
@@ -289,7 +287,10 @@ class Leases:
             self._start_timer(run)
 
     def _orphan(self, run: Run, why: str) -> None:
-        if not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
+        """Nobody knows what became of it. What is frozen under an install does not run: it is found out after it."""
+        if self.gate.is_installing:
+            self._silent[run.lease] = why
+        elif not run.ending and run.step(Lease.Unknown(why=why)).kind == "go":
             run.why = why
             self.gate.orphan(run.lease, why)
 
@@ -313,7 +314,7 @@ class Leases:
         self.host.drop(lease)
 
     async def _stored(self, record: LeaseRecord) -> None:
-        ticket = self.journal.add(record)
+        ticket = self.journal.add(encode(record))
         if ticket is not None:
             ticket.then.append(self._works_again)
             await ticket.wait()
@@ -335,7 +336,7 @@ class Leases:
                 _log.exception("after the record of lease %s", record.lease)
                 self.gate.fault(f"lease {record.lease} could not go on: {error!r}")
 
-        ticket = self.journal.add(record)
+        ticket = self.journal.add(encode(record))
         if ticket is None:
             go_on()
         else:

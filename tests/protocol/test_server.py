@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -61,3 +62,11 @@ async def test_calls_that_come_all_at_once_are_all_answered() -> None:
         calls = [health.Check(health_pb2.HealthCheckRequest(), timeout=60) for _ in range(4000)]
         codes = [await call.code() for call in calls]
         assert codes == [StatusCode.OK] * len(calls)
+
+
+async def test_calls_of_several_callers_at_once_are_bounded_for_each_alone() -> None:
+    async with Server([], access=Access(calls_per_client=800)) as server, AsyncExitStack() as stack:
+        channels = [await stack.enter_async_context(dial(server.target)) for _ in range(4)]
+        stubs: list[Any] = [health_pb2_grpc.HealthStub(channel) for channel in channels]
+        calls = [stub.Check(health_pb2.HealthCheckRequest(), timeout=60) for _ in range(700) for stub in stubs]
+        assert {await call.code() for call in calls} == {StatusCode.OK}

@@ -61,6 +61,50 @@ async def test_a_block_ends_as_its_code_does(tmp_path: Path) -> None:
     judge(tmp_path)
 
 
+async def test_what_cannot_be_recorded_is_told_to_who_gives_it_and_touches_nobody_else(tmp_path: Path) -> None:
+    gate = made_for(TokenServer(), tmp_path)
+    async with commanded(gate) as controller:
+        await controller.update(1)
+        wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
+            (TypeError, "a label is b'y'", {"labels": {"x": b"y"}}),
+            (TypeError, "the name of a label is 1", {"labels": {1: "y"}}),
+            (TypeError, "labels are", {"labels": "xy"}),
+            (ValueError, "a label is .* no Unicode", {"labels": {"x": "\udcff"}}),
+            (ValueError, "lease is .* no Unicode", {"lease": "\udcff"}),
+            (ValueError, "session is .* no Unicode", {"session": "\udcff"}),
+            (TypeError, "client is 7", {"client": 7}),
+            (TypeError, "pin is '1'", {"pin": "1"}),
+            (ValueError, "hold is nan", {"hold": float("nan")}),
+        ]
+        for kind, says, given in wrong:
+            with pytest.raises(kind, match=says):
+                gate.admit(**given)
+
+        class Mute(Exception):
+            def __repr__(self) -> str:
+                raise RuntimeError
+
+        async with gate.admit(lease="whole") as lease:
+            for kind, ids, logprobs in [
+                (ValueError, [1, -1], None), (ValueError, [2**32], None), (TypeError, [1], [None]),
+                (TypeError, ["a"], None), (ValueError, [1, 2], [0.0]),
+            ]:  # fmt: skip
+                with pytest.raises(kind):
+                    lease.tokens(ids, logprobs)
+            for kind, why in [(TypeError, ValueError("x")), (ValueError, "\udcff")]:
+                with pytest.raises(kind, match="why is"):
+                    lease.fail(why)
+            assert lease.tokens([2**32 - 1], [-0.5]) == 1
+        with pytest.raises(Mute):
+            async with gate.admit(lease="mute"):
+                raise Mute
+        answers = {name: gate.records.answer(name) for name in ("whole", "mute")}
+        assert (answers["whole"].closure, answers["whole"].tokens) == ("completed", [2**32 - 1])
+        assert (answers["whole"].spans, answers["whole"].logprobs) == ([(1, 1)], [-0.5])
+        assert (answers["mute"].closure, answers["mute"].why) == ("failed", "Mute, which does not say what it is")
+    judge(tmp_path)
+
+
 async def test_a_gate_starts_sealed_and_says_whether_to_come_again(tmp_path: Path) -> None:
     gate = made_for(TokenServer(), tmp_path, bounds=Bounds(hold_limit=1, hold=30.0, per_client=2))
     async with commanded(gate) as controller:
@@ -317,6 +361,31 @@ async def test_what_is_unknown_for_too_long_is_discarded_and_the_block_hears_of_
         assert (unknown.value.ending, unknown.value.retry) == ("discarded", True)
         assert "not settled within" in str(unknown.value)
         await controller.update(2)
+    judge(tmp_path)
+
+
+async def test_a_frozen_block_that_is_overdue_while_an_install_goes_on_is_found_out_after_it(tmp_path: Path) -> None:
+    server = TokenServer()
+    gate = made_for(server, tmp_path, bounds=Bounds(lease=0.6, reconcile=5.0))
+
+    async def block() -> None:
+        async with gate.admit(lease="kept"):
+            while True:
+                await server.token()
+
+    async with commanded(gate) as controller:
+        await controller.update(1)
+        task = asyncio.create_task(block())
+        await until(lambda: gate.snapshot.active)
+        await controller.seal(Mode.KEEP)
+        await controller.drain()
+        server.install_s = 1.2
+        await controller.install(2)
+        assert gate.snapshot.state == "INSTALLING"
+        await controller.reopen()
+        with pytest.raises(LeaseEnded, match="not settled within"):
+            await task
+        await controller.close()
     judge(tmp_path)
 
 

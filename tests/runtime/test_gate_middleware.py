@@ -176,6 +176,21 @@ async def test_a_client_that_leaves_is_cancelled_wherever_its_request_is(tmp_pat
         assert (s.gate.counts["waiting"], s.gate.counts["left"], waiting.sent) == (0, 1, [])
 
 
+async def test_an_app_that_waits_for_its_client_to_leave_after_the_answer_ends_with_it(tmp_path: Path) -> None:
+    async with stage(tmp_path) as s:
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"all"})
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        async with asyncio.timeout(20):
+            await Exchange(GateMiddleware(app, s.gate)).run()
+        await until(lambda: not s.gate.counts["open"])
+        assert s.closures() == {"completed": 1}
+
+
 async def test_a_drain_that_aborts_cuts_what_has_begun_and_refuses_what_has_not(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         begun = Exchange(s.app, body=b"10000")

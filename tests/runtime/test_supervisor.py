@@ -140,6 +140,22 @@ async def test_a_roster_that_cannot_be_written_ends_nothing_and_is_written_later
         assert [life.incarnation for life in supervisor.roster.living()] == ["c.2"]
 
 
+@pytest.mark.timeout(60)
+async def test_a_life_that_the_host_has_no_room_for_ends_nothing_else_and_counts_as_no_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sluicegate.runtime.supervisor.AGAIN_S", 0.1)
+    async with supervised(tmp_path, Budget(lives=0, all_lives=0)) as supervisor:
+        for life in range(1, 50):
+            (tmp_path / "processes" / f"c.{life}.json").symlink_to("/dev/full")
+        supervisor.keep(controller(tmp_path))
+        async with asyncio.timeout(30):
+            while len(lives := supervisor.roster.lives()) < 4:  # noqa: ASYNC110 - a roster tells nobody
+                await asyncio.sleep(0.05)
+        assert "No space left" in str(lives[0].ended)
+        assert supervisor.roster.holds() == {}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_roster_that_cannot_be_read_ends_nothing_and_is_read_later(

@@ -44,6 +44,7 @@ class TokenServer:
         self.rests = asyncio.Event()
         self.rests.set()
         self.installed: list[int] = []
+        self.install_s = 0.01
 
     async def token(self) -> int:
         await self.goes.wait()
@@ -63,7 +64,7 @@ class TokenServer:
     async def install(self, version: int, manifest: Manifest | None) -> str:
         assert not self.steps, "the device is not idle"
         self.version = None
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(self.install_s)
         self.version = version
         self.installed.append(version)
         return digest_of(version)
