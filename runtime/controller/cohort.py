@@ -183,13 +183,10 @@ class Cohort:
 
     async def _stop_process(self, incarnation: str) -> None:
         """Order the end, and wait until the launcher has seen it."""
-        is_ordered = False
+        await self._order(self.roster.order_end, incarnation, "it is dead, or has left")
         while not self.controller.overruled.is_set():
             # Who follows the roster says why it cannot be used.
             with contextlib.suppress(StoreError):
-                if not is_ordered:
-                    self._order(self.roster.order_end, incarnation, "it is dead, or has left")
-                    is_ordered = True
                 life = self.roster.life(incarnation)
                 if life is None or life.ended is not None:
                     return
@@ -198,16 +195,17 @@ class Cohort:
     async def _replace(self, incarnation: str) -> None:
         """The launcher replaces every life that is not to retire; the roster tells of the next one."""
 
-    def _retire(self, incarnation: str) -> None:
-        self._order(self.roster.order_retirement, incarnation, "it leaves as planned")
+    async def _retire(self, incarnation: str) -> None:
+        await self._order(self.roster.order_retirement, incarnation, "it leaves as planned")
 
     async def _evacuate(self, incarnation: str) -> None:
         self._evacuated.setdefault(incarnation, asyncio.Event())
         self.spawn(self._until_gone(incarnation))
 
     async def _until_gone(self, incarnation: str) -> None:
-        """Until no session needs it and no lease is left, or the time is over."""
+        """Until no session needs it and no lease is left, or the time is over; it is retired before anything else."""
         controller = self.controller
+        await self._retire(incarnation)
         member = next((m for m in controller.members.values() if m.incarnation == incarnation), None)
         try:
             async with asyncio.timeout(self._leave):
@@ -218,9 +216,15 @@ class Cohort:
             pass
         controller.tell(incarnation, Replica.Evacuated())
 
-    def _order(self, order: Callable[[str, int, str], bool], incarnation: str, why: str) -> None:
-        if not order(incarnation, self.controller.term, why):
-            self.controller.overrule("the roster is ruled by a higher term")
+    async def _order(self, order: Callable[[str, int, str], bool], incarnation: str, why: str) -> None:
+        """Write an order, again while the roster cannot be used; until a higher term rules."""
+        while not self.controller.overruled.is_set():
+            # Who follows the roster says why it cannot be used.
+            with contextlib.suppress(StoreError):
+                if not order(incarnation, self.controller.term, why):
+                    self.controller.overrule("the roster is ruled by a higher term")
+                return
+            await asyncio.sleep(LOOK_S)
 
 
 def is_at_rest(gate: Any, number: int) -> bool:

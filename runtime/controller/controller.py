@@ -83,23 +83,19 @@ class Controller:
     def _host(self, wire: Wire, actions: Any) -> MachineHost:
         """A host whose steps are logged, and then told to those who wait for a change."""
         logged = self.log.of(wire.name) if self.log else None
-
-        def observe(*step: Any) -> None:
-            if logged is not None:
-                logged(*step)
-            self.changed.notify()
-
         lives = logged.lives if logged is not None else None
-        return MachineHost(wire, actions, incarnation=self.incarnation, observer=observe, lives=lives, grace=GRACE_S)
+        host = MachineHost(wire, actions, incarnation=self.incarnation, observer=logged, lives=lives, grace=GRACE_S)
+        host.observe(lambda *step: self.changed.notify())
+        return host
 
     def _observe_replica(
         self, incarnation: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
     ) -> None:
         if outcome.kind != "go":
             return
-        if after == "LEAVING" or (after == "DEAD" and not any(isinstance(o, Replica.Replace) for o in outcome.outputs)):
-            self._replica_actions.retire(incarnation)
         if after == "DEAD":
+            if not any(isinstance(o, Replica.Replace) for o in outcome.outputs):
+                self._replica_actions.leaving.add(incarnation)
             for member in self.members.values():
                 if member.incarnation == incarnation:
                     member.end(getattr(event, "why", type(event).__name__.lower()))

@@ -131,6 +131,7 @@ class Desk(rpc.ControllerServicer):
         known = await self._known(context, operation, said)
         if known is None or known.outcome is None:
             await self._home(context)
+            await self._conclude(context)
             # Nothing comes between this look and the task: there is one for each id.
             known = await self._known(context, operation, said)
         if known is not None and known.outcome is not None:
@@ -138,12 +139,10 @@ class Desk(rpc.ControllerServicer):
         task = self._going_on.get(operation)
         if task is None:
             try:
-                taken = known or self._ledger.begin(operation, said, self._controller.term)
+                if known is None:
+                    self._ledger.begin(operation, said, self._controller.term)
             except StoreError as error:
                 await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done")
-            if taken.term != self._controller.term:
-                outcome = self._ledger.finish(operation, self._became(taken))
-                return self._message(operation, outcome, taken.term, True)
             task = self._going_on[operation] = self._cohort.spawn(self._carry_out(operation, do))
             task.add_done_callback(lambda _: self._going_on.pop(operation, None))
         outcome = await asyncio.shield(task)
@@ -161,6 +160,14 @@ class Desk(rpc.ControllerServicer):
             text = f"operation {operation} was another request: take a new id for a new request"
             await _refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, text)
         return known
+
+    async def _conclude(self, context: Context) -> None:
+        """Write down what became of the operations of controllers that ended, before anything new changes it."""
+        try:
+            for left in self._ledger.left_open(self._controller.term):
+                self._ledger.finish(left.operation, self._became(left))
+        except StoreError as error:
+            await _refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was done")
 
     async def _carry_out(self, operation: str, do: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
         """What came of it, once that is durable; None if a higher term rules."""

@@ -66,6 +66,11 @@ class Ledger:
         entry = self.entry(operation)
         return outcome if entry is None or entry.outcome is None else entry.outcome
 
+    def left_open(self, term: int) -> list[Entry]:
+        """The ids without an outcome that controllers of other terms have taken."""
+        found = [self.entry(operation) for operation in self._store.keys(_SPACE, "outcome")]
+        return [entry for entry in found if entry is not None and entry.term != term]
+
     def entry(self, operation: str) -> Entry | None:
         """What is known of an id."""
         parts = self._store.get(_SPACE, operation)

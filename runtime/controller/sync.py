@@ -21,7 +21,7 @@ from ...protocol.client import CallError, Refused
 from ...protocol.host import MachineHost
 from ...statemachines.sorts import Mode
 from ...statemachines.sync import Sync
-from ..weights import ManifestStore
+from ..weights import ManifestError, ManifestStore
 from .converge import is_drained, is_verified
 from .member import Member, MemberError, Overruled, as_member_error
 from .register import Register, RegisterError
@@ -205,9 +205,8 @@ class SyncActions:
             await self._each(members, lambda member: member.renew(epoch, self.settings.window_ms))
 
     async def send_install(self, instance: str, epoch: int, members: frozenset[str], version: int) -> None:
-        manifest = self._manifests.get(version)
-
         async def install(member: Member) -> None:
+            manifest = self._manifests.get(version)
             gate = (await member.gate.get()).snapshot
             try:
                 await member.install(epoch, version, manifest.rank_digests(sorted(gate.ranks)))
@@ -286,6 +285,8 @@ class SyncActions:
                 self._drop(replica, str(failure))
             except MemberError as error:
                 self._drop(replica, str(error))
+            except (OSError, ManifestError) as error:
+                self._drop(replica, f"what it should hold cannot be told: {error}")
 
         try:
             async with asyncio.TaskGroup() as group:

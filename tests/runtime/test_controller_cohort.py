@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,8 +13,10 @@ from controller_in_process import ruled
 from scripted_cohort import Cohort, join_all, scripted_cohort
 from scripted_replica import ScriptedReplica
 
+from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.runtime.controller.controller import SyncFailed
 from sluicegate.runtime.controller.converge import Next, converge, reaches
+from sluicegate.runtime.controller.ledger import Ledger
 from sluicegate.runtime.controller.member import MemberError
 from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.roster import Roster
@@ -298,3 +301,31 @@ def test_what_a_gate_installs_raises_the_target_only_if_it_is_durable() -> None:
     done = gate.replace(version=2, verified=frozenset({"0"}))
     assert converge(done, 1, 5, is_durable=False).next is Next.POISON
     assert converge(done, 2, 5, is_durable=True).next is Next.REOPEN
+
+
+async def test_what_a_controller_that_ended_left_open_is_told_as_it_was_before_anything_new(tmp_path: Path) -> None:
+    async with ruled(tmp_path, "r0") as run:
+        run.publish(0)
+        await run.client.sync(0)
+        with contextlib.closing(SqliteStore(tmp_path / "register.db")) as store:
+            Ledger(store).begin("left", '["sync", 0]', 0)
+        run.publish(1)
+        await run.client.sync(1)
+        answer = await run.client.sync(0, operation_id="left")
+        assert (answer.result, answer.version, answer.replayed) == ("published", 0, True)
+
+
+async def test_a_manifest_that_cannot_be_read_ends_an_operation_and_no_controller(tmp_path: Path) -> None:
+    async with ruled(tmp_path, "r0") as run:
+        run.publish(0)
+        await run.client.sync(0)
+        await run.client.pause()
+        (tmp_path / "manifests").rename(tmp_path / "away")
+        answer = await run.client.resume(within=20.0)
+        assert "what it should hold cannot be told" in answer.left_behind["r0"]
+        (tmp_path / "away").rename(tmp_path / "manifests")
+        assert (await run.client.status()).term == 1
+        gate = run.replicas["r0"].gate
+        async with asyncio.timeout(30):
+            while gate.state != "OPEN":  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
