@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -21,6 +22,7 @@ from ..workers.config import require_names
 from ..workers.door import Call
 from ..workers.front import Bounds, Front
 from ..workers.process import open_log
+from ..workers.records import require_text
 from .blocks import BlockEngine, Hooks, Install
 from .lease import Admission
 
@@ -126,16 +128,24 @@ class EmbeddedGate:
         It waits at a closed gate for at most `hold` seconds, the bounds' if not given. A `pin` names the one
         version that it accepts; `client` is whose limit it counts for; `labels` are carried into its record;
         the id of the lease is drawn if not given. Raises Refusal, which says whether to come again, and
-        LeaseEnded if the gate ends the block; ValueError for ids that are too long.
+        LeaseEnded if the gate ends the block; and here, before anything is asked, TypeError and ValueError for ids
+        that are too long or no text, labels that are no texts, a `pin` or `hold` that is no number.
         """
-        for name, value in {"session": session, "client": client, "lease": lease}.items():
+        texts = {"session": session, "client": client, "lease": lease}
+        require_text(**texts)
+        for name, value in texts.items():
             if len(value) > ID_LIMIT:
                 raise ValueError(f"{name} has {len(value)} characters: at most {ID_LIMIT}")
-        request = Request(lease or uuid.uuid4().hex, (), 0)
+        if labels is not None and not isinstance(labels, Mapping):
+            raise TypeError(f"labels are {labels!r}: give names with their texts")
+        if pin is not None and not isinstance(pin, int):
+            raise TypeError(f"pin is {pin!r}: give the number of a version")
         longest = self.bounds.hold if hold is None else hold
-        return Admission(
-            self._running(), self._engine, Call(request, session, pin, longest, labels or {}, bool(lease), client)
-        )
+        if math.isnan(longest) or longest < 0:
+            raise ValueError(f"hold is {hold!r}: give seconds, at least 0")
+        request = Request(lease or uuid.uuid4().hex, (), 0)
+        call = Call(request, session, pin, longest, dict(labels or {}), bool(lease), client)
+        return Admission(self._running(), self._engine, call)
 
     # -- what it is now --------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ Rules of this file:
 - A block that the gate has ended, or whose outcome the gate had to count as unknown, leaves with LeaseEnded:
   what it made is not to be used.
 - Who is cancelled from outside is never held up: the settlement goes on without it.
+- What a block gives to be recorded is judged when it gives it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from ...statemachines.sorts import Ending
 from ..engines import Finish, FinishReason, Token
 from ..workers.door import Call
+from ..workers.records import require_text
 from ..workers.run import Run
 
 if TYPE_CHECKING:
@@ -51,18 +53,23 @@ class GateLease:
         """Record tokens that the server has just made; the version that labels them.
 
         Between the stop and the go of `keep` it is still the old one. `logprobs` are natural logarithms, one
-        for each token. Raises ValueError where their numbers differ.
+        for each token. Raises ValueError where their numbers differ and for an id below 0 or of more than 32 bits,
+        TypeError for what is no number; nothing is recorded then.
         """
         logs = [math.nan] * len(ids) if logprobs is None else logprobs
         version = self._block.version
         if version is not None:
-            self._run.tokens([Token(i, p, version) for i, p in zip(ids, logs, strict=True)])
+            try:
+                self._run.tokens([Token(i, p, version) for i, p in zip(ids, logs, strict=True)])
+            except OverflowError as error:
+                raise ValueError(f"ids of tokens are whole numbers from 0 to {2**32 - 1} ({error})") from None
             self._run.fresh.clear()
             self._engine.count(len(ids))
         return version
 
     def fail(self, why: str) -> None:
-        """The block has failed, though it leaves without an exception."""
+        """The block has failed, though it leaves without an exception. Raises TypeError, ValueError for no text."""
+        require_text(why=why)
         self.failure = why
 
 
@@ -124,7 +131,7 @@ class Admission:
         if is_cancelled:
             return _ABORTED
         if error is not None:
-            return Finish(FinishReason.FAILED, repr(error))
+            return Finish(FinishReason.FAILED, _named(error))
         if self._lease.failure is not None:
             return Finish(FinishReason.FAILED, self._lease.failure)
         return Finish(FinishReason.STOP)
@@ -139,6 +146,14 @@ class Admission:
         while not run.ending:
             await run.wake.wait()
             run.wake.clear()
+
+
+def _named(error: BaseException) -> str:
+    """An exception of somebody's code as a text that can be stored."""
+    try:
+        return repr(error).encode(errors="backslashreplace").decode()
+    except Exception:
+        return f"{type(error).__name__}, which does not say what it is"
 
 
 _ABORTED = Finish(FinishReason.ABORTED, "it was cancelled")

@@ -20,6 +20,7 @@ from typing import Any
 from ...protocol.refusals import STORAGE
 from ..engines import Request
 from ..watching.context import parent
+from .records import require_text
 from .run import Run
 
 CLOSED = "closed"
@@ -29,7 +30,10 @@ _REMEMBERED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request at the door. `hold`: seconds that it may wait there; `client`: whose limit it counts for, if any."""
+    """A request at the door. `hold`: seconds that it may wait there; `client`: whose limit it counts for, if any.
+
+    Raises TypeError and ValueError for what could not be recorded of it.
+    """
 
     request: Request
     session: str
@@ -41,6 +45,11 @@ class Call:
     client: str = ""
     parent: Any = field(default_factory=parent)
     """What it is a part of, for who watches."""
+
+    def __post_init__(self) -> None:
+        require_text(lease=self.lease, session=self.session, client=self.client)
+        for name, value in self.labels.items():
+            require_text(**{"the name of a label": name, "a label": value})
 
     @property
     def lease(self) -> str:

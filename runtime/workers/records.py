@@ -5,6 +5,7 @@ Rules of this file:
 - A lease is recorded before its request is told that it was admitted, and before it reaches the engine;
   so a process that was killed leaves no lease that its next life does not know.
 - A terminal record is the whole answer, with the version that made each token.
+- Records are encoded where they are made: what cannot be one is told to who gives it, and never reaches a store.
 - Each kind of record of a lease is one entry, which is written once; its closure is the last, and closes the key:
   records of closed leases are kept for the store's time, those of open ones for as long as they are open.
 """
@@ -119,9 +120,9 @@ class LeaseStore:
         self._store = open_store(place, durability, keep=keep, sole=sole) if isinstance(place, Path) else place
         self.immediate = self._store.immediate
 
-    def write(self, records: Sequence[LeaseRecord]) -> None:
-        """Store all of them or none. Raises StoreError; the same records may then be tried again."""
-        self._store.write([encode(record) for record in records])
+    def write(self, records: Sequence[Add]) -> None:
+        """Store all of what `encode` made or none. Raises StoreError; the same may then be tried again."""
+        self._store.write(records)
 
     def is_known(self, lease: str) -> bool:
         """Whether this id was admitted here, and its records are still kept."""
@@ -157,8 +158,19 @@ class LeaseStore:
             self._store.close()
 
 
+def require_text(**texts: str) -> None:
+    """Raises TypeError naming those that are no text, ValueError those that cannot be stored as it."""
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{name} is {text!r}: give a text")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} is {text!r}, which is no Unicode: leave surrogates out") from None
+
+
 def encode(record: LeaseRecord) -> Add:
-    """The entry of a record."""
+    """The entry of a record. Raises TypeError, ValueError or OverflowError for values that no record has."""
     match record:
         case Admission():
             facts = [record.session, record.incarnation, record.epoch, record.version, dict(record.labels)]

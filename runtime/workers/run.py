@@ -4,11 +4,13 @@ Rules of this file:
 
 - What the engine tells becomes the lease's events, whether the client listens or not.
 - Tokens that the table ignores are neither recorded nor delivered.
+- Tokens are packed where they come in, as they are recorded: what is none is told to who gives it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -37,8 +39,7 @@ class Run:
         self.lease, self.session, self.request = request.request_id, session, request
         self.epoch, self.version = epoch, version
         """Of the gate, at the moment when it admitted the request."""
-        self.ids: list[int] = []
-        self.logprobs: list[float] = []
+        self.ids, self.logprobs = array("I"), array("f")
         self.spans: list[tuple[int, int]] = []
         self.fresh: list[Token] = []
         """Tokens that the client has not heard of."""
@@ -61,14 +62,18 @@ class Run:
     # -- what the engine tells -------------------------------------------------------------------
 
     def tokens(self, tokens: Sequence[Token]) -> None:
+        """Raises TypeError and OverflowError for what is no token, before anything has changed."""
         if self.ending:
             return
+        ids, logprobs = array("I", [t.id for t in tokens]), array("f", [t.logprob for t in tokens])
+        at = 0
         for version, group in groupby(tokens, key=lambda t: t.version):
             made = list(group)
+            its = slice(at, at := at + len(made))
             if self.step(Lease.Progress(count=len(made), version=version)).kind != "stay":
                 continue
-            self.ids.extend(t.id for t in made)
-            self.logprobs.extend(t.logprob for t in made)
+            self.ids += ids[its]
+            self.logprobs += logprobs[its]
             if self.spans and self.spans[-1][0] == version:
                 self.spans[-1] = (version, self.spans[-1][1] + len(made))
             else:

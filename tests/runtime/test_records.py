@@ -40,24 +40,28 @@ def terminal(lease: str) -> Terminal:
     return Terminal(lease, Ending.COMPLETED, "stopped", [4, 5, 6], [-0.5, -1.0, 0.0], [(7, 1), (8, 1), (7, 1)])
 
 
+def write(store: LeaseStore, *written: LeaseRecord) -> None:
+    store.write([records.encode(record) for record in written])
+
+
 def test_a_lease_is_open_from_its_admission_to_its_closure(store: LeaseStore) -> None:
     assert (store.is_known("a"), store.open_leases(), store.answer("a")) == (False, [], None)
-    store.write([admission("b"), admission("a")])
+    write(store, admission("b"), admission("a"))
     assert store.is_known("a")
     assert store.open_leases() == [OpenLease(lease, "s", "life", False, None, {}) for lease in ("a", "b")]
-    store.write([Forwarding("a")])
+    write(store, Forwarding("a"))
     assert store.open_leases()[0] == OpenLease("a", "s", "life", True, None, {})
-    store.write([terminal("a")])
+    write(store, terminal("a"))
     assert store.open_leases()[0] == OpenLease("a", "s", "life", True, Ending.COMPLETED, {7: 2, 8: 1})
-    store.write([Closure("a", Ending.COMPLETED), Closure("b", None)])
+    write(store, Closure("a", Ending.COMPLETED), Closure("b", None))
     assert (store.open_leases(), store.is_known("a")) == ([], True)
     assert store.counts() == {"completed": 1, "lost": 1}
 
 
 def test_the_answer_of_a_lease_is_what_was_recorded(store: LeaseStore) -> None:
-    store.write([admission("a"), Forwarding("a")])
+    write(store, admission("a"), Forwarding("a"))
     assert store.answer("a") == StoredAnswer("a", "s", "life", "", "", [1, 2, 3], [], [], [], {"k": "v"})
-    store.write([terminal("a"), Closure("a", Ending.COMPLETED)])
+    write(store, terminal("a"), Closure("a", Ending.COMPLETED))
     assert store.answer("a") == StoredAnswer(
         "a", "s", "life", "completed", "stopped", [1, 2, 3], [4, 5, 6], [-0.5, -1.0, 0.0], [(7, 1), (8, 1), (7, 1)],
         {"k": "v"},
@@ -66,21 +70,21 @@ def test_the_answer_of_a_lease_is_what_was_recorded(store: LeaseStore) -> None:
 
 
 def test_each_record_of_a_lease_is_written_once(store: LeaseStore) -> None:
-    store.write([admission("a"), terminal("a"), Closure("a", Ending.COMPLETED)])
+    write(store, admission("a"), terminal("a"), Closure("a", Ending.COMPLETED))
     first = store.answer("a")
     again: list[LeaseRecord] = [
         Admission("a", "other", "life 2", 9, None, [9], {}),
         Terminal("a", Ending.FAILED, "no", [], [], []),
         Closure("a", None),
     ]
-    store.write(again)
+    write(store, *again)
     assert store.answer("a") == first
     assert (store.open_leases(), store.counts()) == ([], {"completed": 1})
 
 
 def test_leases_outlive_their_process(tmp_path: Path) -> None:
     store = LeaseStore(tmp_path / "a" / "leases")
-    store.write([admission("a"), Forwarding("a"), admission("b")])
+    write(store, admission("a"), Forwarding("a"), admission("b"))
     store.close()
     again = LeaseStore(tmp_path / "a" / "leases")
     assert [(lease.lease, lease.forwarded) for lease in again.open_leases()] == [("a", True), ("b", False)]
@@ -90,10 +94,10 @@ def test_leases_outlive_their_process(tmp_path: Path) -> None:
 def test_closed_leases_are_forgotten_in_time_and_open_ones_never() -> None:
     now = [0.0]
     store = LeaseStore(MemoryStore(Keep(longest=100, most=2, least=10), lambda: now[0]))
-    store.write([admission("open"), Forwarding("open")])
+    write(store, admission("open"), Forwarding("open"))
     for n in range(6):
         now[0] += 20
-        store.write([admission(f"k{n}"), terminal(f"k{n}"), Closure(f"k{n}", Ending.COMPLETED)])
+        write(store, admission(f"k{n}"), terminal(f"k{n}"), Closure(f"k{n}", Ending.COMPLETED))
     assert [lease.lease for lease in store.open_leases()] == ["open"]
     assert store.counts() == {"": 1, "completed": 2}
     assert (store.answer("k1"), store.is_known("k1"), store.is_known("k5")) == (None, False, True)
