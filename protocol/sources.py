@@ -18,6 +18,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _ENVIRONMENT = "env:"
+_SUFFIXES = (".pem", ".crt", ".cer", ".key", ".token", ".tokens", ".txt")
 
 
 class AccessError(Exception):
@@ -43,6 +44,13 @@ class Secret:
         raise TypeError("a secret is not copied or stored: name its source instead")
 
 
+def shown(source: str) -> str:
+    """A source as errors name it: what cannot be told from a secret given in its place is not shown."""
+    folder, name = os.path.split(source)
+    looks_like_path = "\0" not in source and (os.path.isdir(folder) if folder else name.endswith(_SUFFIXES))
+    return source if looks_like_path or source.startswith(_ENVIRONMENT) else "(not shown: it looks like no path)"
+
+
 def read(source: str, what: str) -> Secret:
     """The content of a source; `what` names it in errors. Raises AccessError."""
     if source.startswith(_ENVIRONMENT):
@@ -52,8 +60,9 @@ def read(source: str, what: str) -> Secret:
         try:
             with open(source, "rb") as file:
                 content = file.read()
-        except OSError as error:
-            text = f"{what} {source}: cannot be read ({error.strerror}): give the path of a file, or env:NAME"
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no path"
+            text = f"{what} {shown(source)}: cannot be read ({why}): give the path of a file, or env:NAME"
             raise AccessError(text) from None
         mend = "write it there"
     if not content.strip():

@@ -85,6 +85,9 @@ class Desk(rpc.ControllerServicer):
         return await self._answer(context, request.operation_id, ["resume"], do)
 
     async def Poison(self, request: pb.PoisonRequest, context: Context) -> pb.OperationAnswer:
+        if not request.why.strip():
+            await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, "why is empty: say why it is poisoned")
+
         async def do() -> Outcome:
             member = self._controller.members.get(request.replica)
             if member is None or not self._controller.is_alive(member.incarnation):

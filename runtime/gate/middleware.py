@@ -50,6 +50,13 @@ class GateMiddleware:
         required: bool = False, hold: float | None = None, retry_after: int = 1,
         websockets: Literal["close", "pass"] = "close",
     ) -> None:  # fmt: skip
+        if isinstance(paths, str) or not paths or not all(p.startswith("/") and "*" not in p for p in paths):
+            raise ValueError(
+                f"paths is {paths!r}: give a list of paths that begin with '/', without '*'; one that ends with '/' "
+                "stands for all below it"
+            )
+        if websockets not in ("close", "pass"):
+            raise ValueError(f"websockets is {websockets!r}: give 'close' or 'pass'")
         self._app, self._gate = app, gate
         self._exact = frozenset(p for p in paths if not p.endswith("/"))
         self._below = tuple(p for p in paths if p.endswith("/"))

@@ -81,6 +81,10 @@ def test_a_source_is_a_file_or_an_environment_variable(tmp_path: Path, monkeypat
     monkeypatch.delenv("A_SECRET")
     with pytest.raises(AccessError, match="token env:A_SECRET: is empty: set that variable"):
         read("env:A_SECRET", "token")
+    for pasted in ("s3cretToken", "eyJh.bGci.Oi1", "ab/cd+ef==", "x\0y", "y" * 5000):
+        with pytest.raises(AccessError, match="cannot be read") as error:
+            read(pasted, "token")
+        assert pasted not in str(error.value)
     with pytest.raises(AccessError, match=r"absent: cannot be read \(No such file"):
         read(str(tmp_path / "absent"), "token")
 

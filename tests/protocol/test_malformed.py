@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from grpc import StatusCode, aio
 
-from sluicegate.protocol.client import Refused, dial
+from sluicegate.protocol.client import Refused, Rejected, dial
 from sluicegate.protocol.generated import gate_pb2 as pb
+from sluicegate.protocol.generated import gate_pb2_grpc
 from sluicegate.protocol.generated.gate_service import GATE, GateClient, GateServicer
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.refusals import TEXT_LIMIT, detail
@@ -55,6 +56,33 @@ async def test_bytes_that_are_no_message_are_refused_as_malformed(
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
     assert not served.server.calls, "a call that is refused is not counted for ever"
     assert (await served.client.get()).number == 0
+
+
+class Newer(gate_pb2_grpc.GateServicer):
+    """A server of another version: its gates know a state that is none here."""
+
+    def _reply(self) -> pb.GateReply:
+        return pb.GateReply(snapshot=pb.GateSnapshot(state=99), number=1, incarnation="i")  # pyright: ignore[reportArgumentType]
+
+    async def Get(self, request: Any, context: Any) -> pb.GateReply:
+        return self._reply()
+
+    async def Claim(self, request: Any, context: Any) -> pb.GateReply:
+        return self._reply()
+
+
+async def test_an_answer_that_means_nothing_here_is_an_error_of_the_call_alone() -> None:
+    server = aio.server()
+    gate_pb2_grpc.add_GateServicer_to_server(Newer(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with dial(f"127.0.0.1:{port}") as channel:
+            for call in (GateClient(channel, "g").get, lambda: GateClient(channel, "g", incarnation="i").claim(term=1)):
+                with pytest.raises(Rejected, match="99 is unknown"):
+                    await call()
+    finally:
+        await server.stop(None)
 
 
 async def test_a_method_that_its_service_does_not_serve_is_no_failure(

@@ -249,6 +249,18 @@ async def test_other_paths_and_lifespans_go_by_and_websockets_as_set(tmp_path: P
         assert (await Exchange(app, "/generate").run()).body == b"22222"
 
 
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    "settings", [{"paths": "/v1/"}, {"paths": ()}, {"paths": ("v1/",)}, {"paths": ("/v1/*",)}, {"websockets": "drop"}]
+)
+def test_settings_that_would_gate_nothing_are_refused(tmp_path: Path, settings: Any) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} is .*: give"):
+        GateMiddleware(nothing, made_for(TokenServer(), tmp_path), **settings)
+
+
 async def test_a_session_may_be_required(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         strict = GateMiddleware(s.inner, s.gate, required=True)
