@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
-from .steps import Answer, Record, Saved, Steps
+from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps
 from .store import MemoryStore, Store
 from .watch import Watcher
 from .wire import Wire, outcome_of
@@ -75,8 +75,8 @@ class MachineHost:
     `handlers` has one async method per output of the machine, called as `method(instance, *fields)`.
     A handler that raises ends the host with its exception, unless `on_failure(instance, output, error)`
     is given and returns. `incarnation` names this life of the process; `store` keeps answers and
-    snapshots; `observer` sees every step, `lives` every beginning and end of an instance. On leaving,
-    queued outputs get `grace` seconds to run.
+    snapshots, memory if not given, for as long as `ANSWERS` and `ROOM` say; `observer` sees every step,
+    `lives` every beginning and end of an instance. On leaving, queued outputs get `grace` seconds to run.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MachineHost:
         grace: float = 5.0,
     ) -> None:
         self.wire, self.incarnation = wire, incarnation
-        self.steps = Steps(store if store is not None else MemoryStore())
+        self.steps = Steps(store if store is not None else MemoryStore(ANSWERS, room=ROOM))
         self.journal: Journal[Record] = Journal(self.steps)
         self._observer, self._lives, self._on_failure, self._grace = observer, lives, on_failure, grace
         self._slots: dict[str, Slot] = {}

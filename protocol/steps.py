@@ -12,8 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .codec import join, split
-from .store import Add, Change, Put, Store
+from .store import HOUR, Add, Change, Keep, Put, Store
 
+ANSWERS = Keep(longest=HOUR, most=10_000, least=600.0)
+"""How long a repeat gets its answer where answers are kept in memory: ten minutes or more, as long as there is room."""
+ROOM = 16 * 1024 * 1024
+"""The bytes that they take there at most: each of them has all that its instance held."""
 _PART = ""
 """Answers and snapshots have one part only."""
 

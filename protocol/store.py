@@ -20,6 +20,8 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 HOUR, WEEK = 3600.0, 7 * 24 * 3600.0
+_KEY_BYTES = 512
+"""What a key takes in memory beside the values of its parts, about."""
 
 
 class StoreError(Exception):
@@ -122,16 +124,22 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """A store that ends with its process: for what its next life begins anew."""
+    """A store that ends with its process: for what its next life begins anew.
+
+    `room`: the most bytes that closed keys take, none if it is not bounded: the oldest go beyond that, however
+    young, and the newest stays.
+    """
 
     durability = Durability.OFF
     immediate = True
 
-    def __init__(self, keep: Keep | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._keep, self._clock = keep or Keep(), clock
+    def __init__(
+        self, keep: Keep | None = None, clock: Callable[[], float] = time.monotonic, *, room: int | None = None
+    ) -> None:
+        self._keep, self._clock, self._room, self._taken = keep or Keep(), clock, room, 0
         self._spaces: dict[str, dict[str, dict[str, bytes]]] = {}
-        self._closed: dict[tuple[str, str], float] = {}
-        """When each was closed, oldest first."""
+        self._closed: dict[tuple[str, str], tuple[float, int]] = {}
+        """When each was closed, and the bytes that it then took; oldest first."""
         self._numbers: dict[str, int] = {}
 
     def get(self, space: str, key: str) -> dict[str, bytes]:
@@ -154,8 +162,10 @@ class MemoryStore:
                 parts[change.part] = change.value
             elif change.part not in parts:
                 parts[change.part] = change.value
-                if change.closes:
-                    self._closed.setdefault((change.space, change.key), now)
+                if change.closes and (change.space, change.key) not in self._closed:
+                    size = _KEY_BYTES + sum(map(len, parts.values()))
+                    self._closed[change.space, change.key] = (now, size)
+                    self._taken += size
         self._prune(now, 2 * len(changes))
 
     def number(self, name: str) -> int:
@@ -175,11 +185,17 @@ class MemoryStore:
         pass
 
     def _prune(self, now: float, at_most: int) -> None:
+        while self._room is not None and self._taken > self._room and len(self._closed) > 1:
+            self._forget(next(iter(self._closed)))
         for _ in range(at_most):
             oldest = next(iter(self._closed), None)
             if oldest is None:
                 return
-            age = now - self._closed[oldest]
+            age = now - self._closed[oldest][0]
             if not (age > self._keep.longest or (len(self._closed) > self._keep.most and age > self._keep.least)):
                 return
-            del self._closed[oldest], self._spaces[oldest[0]][oldest[1]]
+            self._forget(oldest)
+
+    def _forget(self, closed: tuple[str, str]) -> None:
+        self._taken -= self._closed.pop(closed)[1]
+        del self._spaces[closed[0]][closed[1]]

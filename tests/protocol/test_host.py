@@ -262,6 +262,25 @@ async def test_a_handler_knows_what_caused_its_output_and_passes_it_on(kinds: An
     ]
 
 
+async def test_answers_take_a_bounded_room_and_the_newest_are_replayed(
+    kinds: Any, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kettle = kinds.Kettle
+    monkeypatch.setattr("sluicegate.protocol.host.ROOM", 100_000)
+    async with MachineHost(made.kettle.KETTLE, Quiet(), incarnation="1") as host:
+        host.create("k")
+        wait = [kettle.Fill(), kettle.Boil(), kettle.Cool()]
+        for n in range(600):
+            await host.apply("k", wait[n % 3], operation_id=f"op-{n}")
+        number = host.snapshot("k")[0]
+        kept = [n for n in range(600) if host.steps.answer(made.kettle.KETTLE.name, "k", f"op-{n}")]
+        assert kept == list(range(kept[0], 600))
+        assert 100 <= len(kept) < 200
+        for n in kept:
+            await host.apply("k", wait[n % 3], operation_id=f"op-{n}")
+        assert host.snapshot("k")[0] == number, "a repeat steps nothing"
+
+
 async def test_an_unknown_instance_and_a_second_one_are_refused(kinds: Any, made: Any) -> None:
     async with MachineHost(made.kettle.KETTLE, Quiet(), incarnation="1") as host:
         host.create("k")

@@ -121,6 +121,19 @@ def test_what_is_closed_is_forgotten_when_there_is_more_of_it_but_not_too_soon(m
     assert store.keys("s") == ["k6", "k7", "k8", "k9", "open"]
 
 
+def test_what_is_closed_in_memory_takes_no_more_room_than_it_has(clock: Clock) -> None:
+    store = MemoryStore(Keep(longest=100, most=1000, least=50), clock, room=10_000)
+    store.write([Put("s", "open", "p", bytes(50_000))])
+    for n in range(40):
+        store.write([Add("s", f"k{n:02}", "p", bytes(2000), closes=True)])
+    assert store.keys("s") == ["k37", "k38", "k39", "open"]
+    store.write([Add("s", "large", "p", bytes(20_000), closes=True)])
+    assert store.keys("s") == ["large", "open"]
+    clock.now += 101
+    store.write([Add("s", f"l{n}", "p", bytes(2000), closes=True) for n in range(3)])
+    assert store.keys("s") == ["l0", "l1", "l2", "open"]
+
+
 def test_a_second_closing_does_not_keep_a_key_longer(make: Make, clock: Clock) -> None:
     store = make(Keep(longest=100, most=3, least=10))
     store.write([closing("k")])
