@@ -56,7 +56,7 @@ def is_well(found: Mapping[str, Any]) -> bool:
 
 async def look(place: Place, within: float) -> dict[str, Any]:
     """How a run stands, as JSON. Raises PlaceError, StoreError."""
-    from ..protocol.client import CallError
+    from ..protocol.client import CallError, Rejected
 
     if place.register is None:
         async with place.client(within) as client:
@@ -71,6 +71,8 @@ async def look(place: Place, within: float) -> dict[str, Any]:
             try:
                 found = _of_answer(await client.status())
             except CallError as error:
+                if isinstance(error, Rejected) and error.is_turned_away:
+                    raise PlaceError(f"the controller rules, and does not let you look: {error}") from error
                 found = await _without(place, within, str(error))
     await _ask_doors(place, found["replicas"], within)
     return found
@@ -194,7 +196,7 @@ def _head(found: Mapping[str, Any]) -> list[str]:
     if not controller["answers"]:
         last = f", the last was {controller['incarnation']}" if controller["incarnation"] else ""
         return [
-            f"nobody rules: term {controller['term']}{last}; {what}",
+            f"no controller answers: term {controller['term']}{last}; {what}",
             f"  {controller['why']}",
             "  the gates were asked themselves; each reopens or is poisoned when its window ends",
         ]

@@ -313,6 +313,10 @@ async def test_a_whole_cohort_publishes_and_pauses_over_mutual_tls(tmp_path: Pat
             assert (code, "resumed by" in said) == (0, True), said
             code, said = await sluicegate("status", str(register), *with_access)
             assert (code, "OPEN" in said) == (0, True), said
+            agent = tmp_path / "agent.json"
+            write_config(agent, parties.caller("agents"))
+            code, said = await sluicegate("status", str(register), "--access", str(agent))
+            assert (code, "rules, and does not let you look" in said) == (2, True), said
             code, said = await sluicegate("poison", place.control, "r0", "--why", "x", "--within", "5")
             assert (code, "it may want TLS" in said) == (1, True), said
             with acting_as(parties.caller("agents")):
