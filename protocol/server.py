@@ -58,7 +58,7 @@ class Server:
 
     Raises:
         ServerError: from the constructor, for an address where callers must be known, a service without
-            roles, and sources that cannot be used; on entering, when the port cannot be had.
+            roles, a port that is none, and sources that cannot be used; on entering, when the port cannot be had.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Server:
         options: Sequence[tuple[str, int]] = (),
     ) -> None:
         access = access or ACCESS.get()
+        require_port(port)
         self._address, self.port = access.address if address is None else address, port
         if access.certificate and not access.knows_callers:
             raise ServerError("a certificate says who serves, not who calls: give roles, or tokens, with it")
@@ -135,6 +136,12 @@ class Server:
     ) -> None:
         await self._health.enter_graceful_shutdown()
         await self._server.stop(self._grace)
+
+
+def require_port(port: int) -> None:
+    """Raises ServerError for what is no port: gRPC would listen on another one."""
+    if not (isinstance(port, int) and 0 <= port < 65536):
+        raise ServerError(f"port is {port!r}: give one from 1 to 65535, or 0 for one from the system")
 
 
 def is_loopback(address: str) -> bool:

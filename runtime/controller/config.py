@@ -53,6 +53,8 @@ class ControllerConfig:
             minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
             leave_ms=self.leave_ms, stop_ms=self.stop_ms, patience=self.patience,
         )  # fmt: skip
+        if not 0 <= self.port < 65536:
+            raise ValueError(f"port is {self.port}: give one from 1 to 65535, or 0 for one from the system")
 
     @property
     def settings(self) -> SyncSettings:

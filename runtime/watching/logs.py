@@ -6,6 +6,8 @@ Rules of this file:
   and refusals, summed up over a while. Nothing is logged of a request that goes its way.
 - A message says it to people; `facts` of its record have the same for programs. What other modules log has no
   facts but those of the process.
+- Whatever an id or a reason holds, it begins no line: what cannot be printed is escaped, and what was raised is
+  indented.
 """
 
 from __future__ import annotations
@@ -32,6 +34,26 @@ TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _log = logging.getLogger(__name__)
 
 
+class TextFormatter(logging.Formatter):
+    """One line for people, and under it what was raised."""
+
+    def __init__(self) -> None:
+        super().__init__(TEXT)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(f"  {escaped(line)}" for line in super().formatException(ei).splitlines())
+
+
+def escaped(text: str) -> str:
+    """The text with what cannot be printed, line ends too, as Python writes it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object a line; `facts` are those of the process."""
 
@@ -56,7 +78,7 @@ class JsonFormatter(logging.Formatter):
 def configure(form: Form, facts: dict[str, str], stream: TextIO | None = None) -> None:
     """Have this process log to `stream`, standard error if not given: warnings, and what this file logs."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter(facts) if form == "json" else logging.Formatter(TEXT))
+    handler.setFormatter(JsonFormatter(facts) if form == "json" else TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     _log.setLevel(logging.INFO)
 

@@ -18,7 +18,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, start_http_server
 
 from ...protocol.access import ACCESS, Access
-from ...protocol.server import ServerError, is_loopback
+from ...protocol.server import ServerError, is_loopback, require_port
 from ...protocol.sources import AccessError, read
 from .metrics import Metrics
 
@@ -29,6 +29,7 @@ def serving(metrics: Metrics, *, port: int = 0, access: Access | None = None) ->
 
     `port` 0 is one from the system. Raises ServerError, as `protocol/server.py` does.
     """
+    require_port(port)
     access = access or ACCESS.get()
     knows_callers = bool(access.certificate and access.authorities)
     if not (knows_callers or is_loopback(access.address) or access.i_accept_plaintext_beyond_loopback):

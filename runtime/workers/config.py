@@ -11,17 +11,25 @@ from ...protocol.store import Durability
 from ..training.config import TrainingConfig
 from ..watching.settings import Watching
 
+NAME_LIMIT = 64
+"""The longest name of a replica or a run, in characters."""
+LIFE_LIMIT = NAME_LIMIT + 16
+"""The longest incarnation: a name, and what tells its lives apart. An operation id has one, with numbers and a word."""
+
 
 def require_positive(**numbers: float) -> None:
     """Raises ValueError naming those that are not above 0."""
-    low = [f"{name} is {value}" for name, value in numbers.items() if value <= 0]
+    low = [f"{name} is {value}" for name, value in numbers.items() if not value > 0]
     if low:
         raise ValueError(f"{', '.join(low)}: give a number above 0")
 
 
 def require_names(**names: str) -> None:
-    """Raises ValueError naming those that cannot be part of a file name."""
+    """Raises ValueError naming those that cannot be part of a file name, or are too long for an operation id."""
     for name, value in names.items():
+        longest = LIFE_LIMIT if name == "incarnation" else NAME_LIMIT
+        if len(value) > longest:
+            raise ValueError(f"{name} has {len(value)} characters, and operation ids have it: give at most {longest}")
         if not value or not all(c.isalnum() or c in "._-" for c in value) or value[0] in ".-":
             raise ValueError(f"{name} is {value!r}: use letters, digits, '.', '_' and '-'")
 

@@ -26,6 +26,7 @@ from ...protocol.store import Durability, Keep
 from ..engines import Engine
 from ..tracelog import TraceLog
 from ..watching.context import begin_front
+from .config import require_positive
 from .door import Call, Door, Refusal
 from .gate import GateActions
 from .leases import Leases
@@ -43,7 +44,8 @@ QUICK_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What is bounded, and how; what is kept. Times are in seconds; each number is above 0 but for `hold`.
+    """What is bounded, and how; what is kept. Times are in seconds; each number is above 0 but for `hold`, else
+    ValueError is raised.
 
     `hold_limit`: the most requests that wait at a closed gate; `hold`: the longest that one waits, 0 refuses
     at once; `per_client`: the most requests that one client has waiting and running; `lease`: how long a lease
@@ -62,6 +64,14 @@ class Bounds:
     stop: float = 5.0
     durability: Durability = Durability.STRICT
     keep: Keep = field(default_factory=Keep)
+
+    def __post_init__(self) -> None:
+        require_positive(
+            hold_limit=self.hold_limit, per_client=self.per_client, lease=self.lease, reconcile=self.reconcile,
+            remember=self.remember, stop=self.stop,
+        )  # fmt: skip
+        if not self.hold >= 0:
+            raise ValueError(f"hold is {self.hold}: give seconds, 0 to hold nobody")
 
 
 class OpenedEngine(Engine, Protocol):

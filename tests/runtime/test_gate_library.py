@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,11 @@ import pytest
 
 from sluicegate import Bounds, EmbeddedGate, LeaseEnded, Refusal
 from sluicegate.protocol.client import Refused as ControlRefused
+from sluicegate.protocol.generated.gate_service import GATE
+from sluicegate.protocol.server import ServerError
+from sluicegate.protocol.servicer import ID_LIMIT
+from sluicegate.runtime.controller.member import Member
+from sluicegate.runtime.workers.config import LIFE_LIMIT, NAME_LIMIT
 from sluicegate.runtime.workers.records import LeaseStore
 from sluicegate.statemachines.sorts import Mode
 
@@ -59,6 +65,29 @@ async def test_a_block_ends_as_its_code_does(tmp_path: Path) -> None:
                 raise AssertionError
         assert (reused.value.reason, reused.value.retry) == ("reused", False)
     judge(tmp_path)
+
+
+async def test_settings_that_cannot_be_are_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    wrong: list[tuple[str, Any]] = [
+        ("lease", 0), ("lease", -1), ("lease", math.nan), ("stop", 0), ("hold", -1), ("hold_limit", 0),
+    ]  # fmt: skip
+    for name, value in wrong:
+        with pytest.raises(ValueError, match=f"{name} is {value}"):
+            Bounds(**{name: value})
+    settings: dict[str, Any] = {"replica": "r", "install": nothing, "state": tmp_path / "state"}
+    longest: dict[str, Any] = {"replica": "r" * NAME_LIMIT, "incarnation": "i" * LIFE_LIMIT}
+    for name, value in longest.items():
+        with pytest.raises(ValueError, match=f"{name} has {len(value) + 1} characters"):
+            EmbeddedGate(**settings | {name: value + "x"})
+    gate = EmbeddedGate(**settings | longest)
+    member = Member(gate.replica, gate.incarnation, "127.0.0.1:1", "", term=10**9, call=1.0)
+    events = [event.name.lower() for event in GATE.machine.ir.events]
+    assert max(len(member.operation(10**12, event)) for event in events) <= ID_LIMIT
+    await member.close()
+    for port in (-1, 65536, 99999):
+        with pytest.raises(ServerError, match=f"port is {port}: give one from 1 to 65535"):
+            async with EmbeddedGate(**settings, port=port):
+                raise AssertionError
 
 
 async def test_what_cannot_be_recorded_is_told_to_who_gives_it_and_touches_nobody_else(tmp_path: Path) -> None:

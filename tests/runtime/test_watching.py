@@ -211,6 +211,23 @@ async def test_a_lease_is_a_span_from_admission_to_settlement(tmp_path: Path, ex
         assert len(by_name(exported, "sluicegate.lease")) == 3, "who was refused has no lease"
 
 
+def test_what_an_id_holds_begins_no_line_of_the_log() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.TextFormatter())
+    log = logging.Logger("named")
+    log.addHandler(handler)
+    forged = "x\n2026-01-01 00:00:00,000 ERROR sluicegate: gone\r\x1b[2J\u2028é"
+    try:
+        raise ValueError(forged)
+    except ValueError:
+        log.exception("lease %s is lost", forged)
+    first, *below = stream.getvalue().splitlines()
+    assert first.endswith(r"x\n2026-01-01 00:00:00,000 ERROR sluicegate: gone\r\x1b[2J\u2028é is lost")
+    assert below
+    assert all(line.startswith("  ") and line.isprintable() for line in below)
+
+
 @pytest.mark.timeout(120)
 async def test_a_request_over_grpc_is_in_the_trace_that_its_metadata_names(
     tmp_path: Path, exported: InMemorySpanExporter
