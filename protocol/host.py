@@ -10,16 +10,18 @@ Rules of this file:
 - What follows a step is held back until the step, and every stored step before it, is on the disk:
   answers, outputs and what watchers see. Steps that are not stored wait for nothing.
 - Each sender gets the outcome of its own event.
+- Observers see and do not rule: what one raises is logged, and the step and all that follows it go on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
@@ -28,7 +30,10 @@ from .store import MemoryStore, Store
 from .watch import Watcher
 from .wire import Wire, outcome_of
 
+_log = logging.getLogger(__name__)
+
 H = TypeVar("H")
+P = ParamSpec("P")
 Observer = Callable[[str, int, Any, str, str, Outcome, str], None]
 """Called at every step: instance, number after it, event, state before, state after, outcome, cause."""
 Lives = Callable[[str, Any, bool], None]
@@ -76,7 +81,8 @@ class MachineHost:
     A handler that raises ends the host with its exception, unless `on_failure(instance, output, error)`
     is given and returns. `incarnation` names this life of the process; `store` keeps answers and
     snapshots, memory if not given, for as long as `ANSWERS` and `ROOM` say; `observer` sees every step,
-    `lives` every beginning and end of an instance. On leaving, queued outputs get `grace` seconds to run.
+    `lives` every beginning and end of an instance; what they raise is logged. On leaving, queued
+    outputs get `grace` seconds to run.
     """
 
     def __init__(
@@ -94,7 +100,10 @@ class MachineHost:
         self.wire, self.incarnation = wire, incarnation
         self.steps = Steps(store if store is not None else MemoryStore(ANSWERS, room=ROOM))
         self.journal: Journal[Record] = Journal(self.steps)
-        self._observer, self._lives, self._on_failure, self._grace = observer, lives, on_failure, grace
+        self._observers = [observer] if observer is not None else []
+        self._lives = [lives] if lives is not None else []
+        self._said = ""
+        self._on_failure, self._grace = on_failure, grace
         self._slots: dict[str, Slot] = {}
         self._open: dict[tuple[str, str], tuple[Answer, Ticket]] = {}
         self._handlers = {output: getattr(handlers, name) for output, name in wire.handlers}
@@ -153,8 +162,7 @@ class MachineHost:
         slot = self._slots.pop(instance, None)
         if slot is not None:
             self._end(slot)
-            if self._lives is not None:
-                self._lives(instance, None, False)
+            self._show(self._lives, instance, None, False)
 
     def __contains__(self, instance: str) -> bool:
         return instance in self._slots
@@ -173,9 +181,9 @@ class MachineHost:
 
     def observe(self, also: Observer, lives: Lives | None = None) -> None:
         """Let another observer see every step, and `lives` every beginning and end, after those that are there."""
-        self._observer = also if self._observer is None else _one_after_another(self._observer, also)
+        self._observers.append(also)
         if lives is not None:
-            self._lives = lives if self._lives is None else _one_after_another(self._lives, lives)
+            self._lives.append(lives)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -283,8 +291,7 @@ class MachineHost:
         if instance in self._slots:
             raise ValueError(f"{self.wire.name} {instance} is there already: drop it first, or take another name")
         self._slots[instance] = Slot(instance, live, number)
-        if self._lives is not None:
-            self._lives(instance, live, goes_on)
+        self._show(self._lives, instance, live, goes_on)
 
     def _slot(self, instance: str) -> Slot:
         slot = self._slots.get(instance)
@@ -307,9 +314,18 @@ class MachineHost:
         outcome = live.step(event)
         if outcome.kind == "go" or outcome.kind == "stay":
             slot.number += 1
-        if self._observer is not None:
-            self._observer(slot.instance, slot.number, event, before, live.state, outcome, cause)
+        self._show(self._observers, slot.instance, slot.number, event, before, live.state, outcome, cause)
         return outcome
+
+    def _show(self, observers: list[Callable[P, None]], *seen: P.args, **named: P.kwargs) -> None:
+        for observer in observers:
+            try:
+                observer(*seen, **named)
+            except Exception as error:
+                # One that fails at every step says so once.
+                if (said := f"{type(error).__name__}: {error}") != self._said:
+                    self._said = said
+                    _log.exception("%s: an observer failed, and the step goes on", self.wire.name)
 
     def _store(
         self, slot: Slot, event: Any, operation_id: str, payload: bytes, cause: str
@@ -382,11 +398,3 @@ class MachineHost:
                     self._on_failure(slot.instance, output, error)
         finally:
             slot.runner = None
-
-
-def _one_after_another(first: Callable[..., None], then: Callable[..., None]) -> Callable[..., None]:
-    def both(*told: Any) -> None:
-        first(*told)
-        then(*told)
-
-    return both

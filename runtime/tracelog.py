@@ -5,6 +5,8 @@ Rules of this file:
 - Lines gather in memory and are written whole, in one call, when many have gathered or some time has
   passed since the last write. Nothing waits for the disk, and nothing is written per token.
 - A process writes only its own file. A killed one loses what it had gathered; its last line may be cut.
+- A write that fails never fails a step: what it left is kept and tried again, in order, so that a log has no
+  holes. Above a bound nothing more is logged, and the log ends there as that of a killed process does.
 - The merge drops a cut last line only of a process whose end the launcher recorded, and writes the
   trace whole or not at all.
 
@@ -14,6 +16,7 @@ The lines and what a runtime must log are described in `docs/trace.md`.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import time
@@ -29,23 +32,31 @@ from ..statemachines.ir import Field
 from ..statemachines.machines import MACHINES
 from ..statemachines.values import encode
 
+_log = logging.getLogger(__name__)
+
 FLUSH_LINES, FLUSH_S = 256, 0.1
 """A write is due when this many lines have gathered, or at the first line after this many seconds."""
+KEPT_BYTES = 16 << 20
+"""How much is kept while the file cannot be written, before the log ends."""
 
 
 class TraceLog:
     """The log of one process. Use as `with TraceLog(...) as log`: leaving closes it with its count of lines.
 
     `run` names the run, `process` what the process is, `incarnation` its life. Raises FileExistsError
-    if the file is there: a life has one log.
+    if the file is there: a life has one log; OSError if it cannot be begun.
     """
 
     def __init__(
         self, path: Path, *, run: str, process: str, incarnation: str, machines: Sequence[Any] = MACHINES
     ) -> None:
         self.incarnation = incarnation
+        self._path = path
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._waiting: list[str] = []
+        self._rest = bytearray()
+        self._trouble = ""
+        self._is_cut = False
         self._lines = 0
         self._written = 0.0
         self._lock = threading.Lock()
@@ -55,7 +66,11 @@ class TraceLog:
         header = {"line": "header", "format": FORMAT, "version": VERSION, "run": run, "machines": marks}
         self._waiting.append(dumps(header))
         self._waiting.append(dumps({"line": "began", "incarnation": incarnation, "process": process}))
-        self.flush()
+        try:
+            self._write()
+        except OSError:
+            os.close(self._file)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -77,22 +92,51 @@ class TraceLog:
         self._add(self._track(machine, instance), "fact", {"fact": fact, "values": _encoded(shape, values)})
 
     def flush(self) -> None:
-        """Write what has gathered."""
+        """Write what has gathered; what cannot be written is tried again by the next lines."""
         with self._lock:
-            waiting, self._waiting = self._waiting, []
-            self._written = time.monotonic()
-            data = memoryview("".join(f"{line}\n" for line in waiting).encode())
-            while data:
-                data = data[os.write(self._file, data) :]
+            if self._is_cut:
+                self._waiting.clear()
+                return
+            try:
+                self._write()
+            except OSError as error:
+                self._keep(error)
+                return
+            if self._trouble:
+                self._trouble = ""
+                _log.warning("%s is written again, and nothing is missing", self._path)
 
     def close(self) -> None:
-        """Write everything and the closing line; nothing can be logged after it."""
+        """Write everything and the closing line; nothing can be logged after it.
+
+        A log that cannot be written now stays without its closing line, as that of a killed process.
+        """
         if self._file < 0:
             return
         self._waiting.append(dumps({"line": "closed", "incarnation": self.incarnation, "lines": self._lines}))
         self.flush()
+        if self._rest:
+            _log.error("%s ends early: %d bytes could not be written", self._path, len(self._rest))
         os.close(self._file)
         self._file = -1
+
+    def _write(self) -> None:
+        """Raises OSError; what was not written is the rest then."""
+        waiting, self._waiting = self._waiting, []
+        self._written = time.monotonic()
+        # Half a surrogate has no UTF-8: written so it is the escape that JSON has for it.
+        self._rest += "".join(f"{line}\n" for line in waiting).encode(errors="backslashreplace")
+        while self._rest:
+            del self._rest[: os.write(self._file, self._rest)]
+
+    def _keep(self, error: OSError) -> None:
+        if len(self._rest) > KEPT_BYTES:
+            self._is_cut = True
+            self._rest.clear()
+            _log.error("%s ends here: for too long it could not be written (%s)", self._path, error)
+        elif str(error) != self._trouble:
+            self._trouble = str(error)
+            _log.error("%s cannot be written, which is tried again: %s", self._path, error)
 
     # -- for MachineLog --------------------------------------------------------------------------
 
@@ -107,7 +151,8 @@ class TraceLog:
         track.n += 1
         self._lines += 1
         self._waiting.append(dumps(line))
-        if len(self._waiting) >= FLUSH_LINES or time.monotonic() - self._written > FLUSH_S:
+        is_many = len(self._waiting) >= FLUSH_LINES and not self._trouble
+        if is_many or time.monotonic() - self._written > FLUSH_S:
             self.flush()
 
 

@@ -131,9 +131,10 @@ class Front:
         stack.push_async_callback(leases.close)
         gates = MachineHost(
             GATE, gate, incarnation=self.incarnation, grace=bounds.stop,
-            observer=gate.observe, lives=gate.log and gate.log.lives,
+            observer=gate.log, lives=gate.log and gate.log.lives,
             on_failure=lambda _, output, error: gate.fault(f"{output} failed: {error!r}"),
         )  # fmt: skip
+        gates.observe(gate.observe)
         lease_host = MachineHost(
             LEASE, leases, incarnation=self.incarnation, grace=bounds.stop,
             observer=leases.log, lives=leases.log and leases.log.lives,
@@ -184,9 +185,17 @@ class Front:
         if outcome.refused:
             text = f"{outcome.text}: {self.gate.why}" if gate.state == "POISONED" else outcome.text
             return Refusal(outcome.reason, text, retry=outcome.retry)
-        run = self.leases.begin(call.request, call.session, gate.epoch, gate.version, call.client)
+        try:
+            run = self.leases.begin(call.request, call.session, gate.epoch, gate.version, call.client)
+        except BaseException:
+            # Nobody else will: a lease that never began would hold up every drain.
+            self.gate.settle(call.lease)
+            raise
         for tell in self.told:
-            tell(call, run)
+            try:
+                tell(call, run)
+            except Exception:
+                _log.exception("lease %s: who is told of it failed, and it goes on", call.lease)
         return run
 
     async def _poisoned(self) -> None:

@@ -45,7 +45,7 @@ class LeaseSide(Protocol):
 class GateActions:
     """The one gate of a replica. Use as `async with`.
 
-    Set before use: `host`, which `observe` watches; `leases`; `let_in`, which tries for requests that
+    Set before use: `host`, which `observe` watches beside the log; `leases`; `let_in`, which tries for requests that
     wait; `poisoned`, which is told when the gate is. Without `manifests` and `source` the engine finds
     the weights that it commits by itself.
     """
@@ -82,9 +82,7 @@ class GateActions:
     def observe(
         self, instance: str, number: int, event: Any, before: str, after: str, outcome: Outcome, cause: str
     ) -> None:
-        """What the host of the gate is observed by."""
-        if self.log is not None:
-            self.log(instance, number, event, before, after, outcome, cause)
+        """Keeps why the gate is poisoned, and says so."""
         if after == "POISONED" and before != after:
             self.why = _why(event)
             facts = {

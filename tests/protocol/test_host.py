@@ -262,6 +262,35 @@ async def test_a_handler_knows_what_caused_its_output_and_passes_it_on(kinds: An
     ]
 
 
+async def test_an_observer_that_raises_keeps_no_output_and_no_other_observer_from_a_step(
+    kinds: Any, made: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    told, seen, lives = [], [], []
+
+    class Shell:
+        async def told(self, instance: str, what: str) -> None:
+            told.append(what)
+
+    def breaks(*step: Any) -> None:
+        raise OSError("no space is left")
+
+    def see(instance: str, number: int, event: Any, *rest: Any) -> None:
+        seen.append((number, type(event).__name__))
+
+    async with MachineHost(made.kettle.KETTLE, Shell(), incarnation="1", observer=breaks, lives=breaks) as host:
+        host.observe(see, lambda instance, live, goes_on: lives.append(live is not None))
+        host.create("k")
+        assert host.step("k", kinds.Kettle.Fill()).kind == "go"
+        assert (await host.apply("k", kinds.Kettle.Boil(), operation_id="a")).kind == "go"
+        host.drop("k")
+    assert told == ["filled", "boils", "whistles"]
+    assert (seen, lives) == ([(1, "Fill"), (2, "Boil")], [True, False])
+    said = [record for record in caplog.records if "an observer failed" in record.message]
+    assert [record.levelname for record in said] == ["ERROR"], "the same trouble is said once"
+    assert said[0].exc_info is not None
+    assert "no space is left" in str(said[0].exc_info[1])
+
+
 async def test_answers_take_a_bounded_room_and_the_newest_are_replayed(
     kinds: Any, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

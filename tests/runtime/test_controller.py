@@ -49,13 +49,7 @@ async def test_two_syncs_in_a_row_open_every_gate_at_the_published_version(cohor
 async def test_no_gate_drains_before_every_gate_is_sealed(cohort: Cohort, tmp_path: Path) -> None:
     moments: list[str] = []
     for replica in cohort.replicas.values():
-        note = replica._observe
-
-        def observe(instance: str, number: int, event: Any, *rest: Any, note: Any = note) -> None:
-            moments.append(type(event).__name__)
-            note(instance, number, event, *rest)
-
-        replica.host._observer = observe
+        replica.host.observe(lambda instance, number, event, *rest: moments.append(type(event).__name__))
     with Register(tmp_path / "r.db") as register:
         async with cohort.controller(register) as controller:
             await join_all(cohort, controller)

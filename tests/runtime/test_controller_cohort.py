@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +14,11 @@ from controller_in_process import ruled
 from scripted_cohort import Cohort, join_all, scripted_cohort
 from scripted_replica import ScriptedReplica
 
+from sluicegate.protocol import sqlite
+from sluicegate.protocol.client import dial
+from sluicegate.protocol.generated.replica_service import ReplicaClient
 from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.runtime.controller.client import OperationFailed
 from sluicegate.runtime.controller.controller import SyncFailed
 from sluicegate.runtime.controller.converge import Next, converge, reaches
 from sluicegate.runtime.controller.ledger import Ledger
@@ -151,6 +156,33 @@ async def test_a_replica_that_joins_once_the_published_bytes_are_gone_waits_for_
                 cohort.publish(1)
                 assert (await cohort.client.sync(1)).left_behind == {}
                 assert [(r.gate.state, r.gate.version) for r in cohort.replicas.values()] == [("OPEN", 1)] * 2
+
+
+async def test_a_replica_that_leaves_is_retired_once_the_register_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_S", 0.02)
+    async with ruled(tmp_path, "a", "b") as cohort, dial(cohort.control) as channel, asyncio.timeout(30):
+        lives = [cohort.replicas[name].incarnation for name in "ab"]
+        controller = cohort.controller
+        assert await controller.changed.until(lambda: set(map(controller.state_of, "ab")) == {"SYNCING"}, 20)
+        with Roster(tmp_path / "register.db") as roster:
+            other = sqlite3.connect(tmp_path / "register.db", isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            for life in lives:
+                client = ReplicaClient(channel, life, incarnation=controller.incarnation)
+                assert (await client.leave()).kind == "go"
+            # One dies before its retirement is written: it is not replaced either.
+            controller.tell(lives[1], Replica.Exited(why="its process ended"))
+            await asyncio.sleep(0.5)
+            assert [roster.is_retired(life) for life in lives] == [False, False]
+            other.execute("ROLLBACK")
+            other.close()
+            is_written = False
+            while not is_written:
+                await asyncio.sleep(0.05)
+                is_written = all(map(roster.is_retired, lives)) and lives[1] in roster.ends_ordered()
+        assert [controller.replicas.live(life).state for life in lives] == ["LEAVING", "DEAD"]
 
 
 async def test_a_drain_that_did_not_end_in_its_time_is_escalated_the_next_time(
@@ -329,3 +361,16 @@ async def test_a_manifest_that_cannot_be_read_ends_an_operation_and_no_controlle
         async with asyncio.timeout(30):
             while gate.state != "OPEN":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
+
+
+async def test_a_pause_is_over_with_its_last_member(tmp_path: Path) -> None:
+    async with ruled(tmp_path, "r0") as run:
+        run.publish(0)
+        await run.client.sync(0)
+        await run.client.pause()
+        await run.client.poison("r0", "a test")
+        assert await run.controller.changed.until(lambda: run.controller.paused is None, 20.0)
+        status = await run.client.status()
+        assert (status.paused, status.HasField("operation")) == (False, False)
+        with pytest.raises(OperationFailed, match="not paused"):
+            await run.client.resume()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from full_disk import full_disk
 
 from sluicegate import Bounds, EmbeddedGate, LeaseEnded, Refusal
 from sluicegate.protocol.client import Refused as ControlRefused
@@ -440,6 +441,44 @@ async def test_a_block_that_cannot_be_ended_is_lost_and_poisons(tmp_path: Path) 
             await task
         assert gate.records.counts() == {"lost": 1}
     judge(tmp_path)
+
+
+async def test_a_gate_whose_log_finds_no_room_goes_on_and_the_log_has_it_all(tmp_path: Path) -> None:
+    server = TokenServer()
+    gate = made_for(server, tmp_path)
+    async with commanded(gate) as controller:
+        await controller.update(1)
+        (path,) = (tmp_path / "trace").glob("*.ndjson")
+        with full_disk(path):
+            asked, entered = [gate.admit(lease=f"l{number}") for number in range(5)], 0
+
+            async def block(admission: Any) -> None:
+                nonlocal entered
+                async with admission:
+                    entered += 1
+                    await asyncio.sleep(0.15)
+
+            async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+                for admission in asked:
+                    group.create_task(block(admission))
+                await controller.update(2)
+                await until(lambda: entered == 5)
+            await until(lambda: gate.counts["open"] == 0)
+            assert (gate.snapshot.active, gate.is_poisoned, gate.version) == (frozenset(), False, 2)
+    judge(tmp_path)
+
+
+async def test_a_lease_that_cannot_begin_leaves_the_gate(tmp_path: Path) -> None:
+    gate = made_for(TokenServer(), tmp_path, trace=None)
+    async with commanded(gate) as controller:
+        await controller.update(1)
+        gate._running().leases.host.create("there", session="")
+        with pytest.raises(ValueError, match="there already"):
+            async with gate.admit(lease="there"):
+                raise AssertionError
+        assert gate.snapshot.active == frozenset()
+        await controller.update(2)
+        assert gate.version == 2
 
 
 async def test_a_device_is_lent_and_taken_back_by_hooks(tmp_path: Path) -> None:

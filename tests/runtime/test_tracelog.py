@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from full_disk import full_disk
 from trace_lines import parsed
 from traced_run import World, small_run
 
 from sluicegate.cli import main
-from sluicegate.runtime.tracelog import FLUSH_LINES, TraceLog, merge
+from sluicegate.runtime.tracelog import FLUSH_LINES, KEPT_BYTES, TraceLog, merge
 from sluicegate.spec.traces import TraceError, validate
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.lease import Lease
@@ -73,6 +75,57 @@ def test_a_line_that_comes_late_takes_the_earlier_ones_along(tmp_path: Path) -> 
     admit(trace, live, "b")
     assert [line["event"] for line in parsed(tmp_path / "log")[3:]] == ["Admit", "Admit"]
     trace.close()
+
+
+def test_a_full_disk_fails_no_step_and_leaves_no_hole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with log(tmp_path / "log") as trace:
+        live = open_gate(trace)
+        with full_disk(tmp_path / "log"):
+            for number in range(2 * FLUSH_LINES):
+                admit(trace, live, f"l{number}")
+            trace.flush()
+            trace.flush()
+        admit(trace, live, "last")
+        # As much as there is room for: the last line of it is cut in the middle.
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (os.fstat(trace._file).st_size + 1000, limit[1]))
+        try:
+            trace.flush()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        assert not (tmp_path / "log").read_bytes().endswith(b"\n")
+    *_, last, closed = lines = parsed(tmp_path / "log")
+    assert [line["n"] for line in lines[2:-1]] == list(range(2 * FLUSH_LINES + 2))
+    assert (last["cause"], closed["line"]) == ("last", "closed")
+    told = [r.message for r in caplog.records if "cannot be written" in r.message or "written again" in r.message]
+    assert ["No space" in told[0], "File too large" in told[1], "nothing is missing" in told[2]] == [True] * 3
+    assert len(told) == 3
+
+
+def test_a_log_that_cannot_be_written_for_too_long_ends_as_that_of_a_killed_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with log(tmp_path / "log") as trace:
+        live = open_gate(trace)
+        trace.flush()
+        with full_disk(tmp_path / "log"):
+            for number in range(10):
+                admit(trace, live, f"{number}".ljust(KEPT_BYTES // 8, "x"))
+                trace.flush()
+        admit(trace, live, "last")
+        trace.flush()
+        assert not trace._rest
+    assert [line["line"] for line in parsed(tmp_path / "log")] == ["header", "began", "new"]
+    assert "ends here" in caplog.text
+    verdict = validate(merge([tmp_path / "log"], {"r0.1": "its log could not be written"}, tmp_path / "trace"))
+    assert verdict.valid, verdict.refusal
+    assert verdict.killed == ("r0.1",)
+
+
+def test_what_no_utf_8_has_is_written_as_the_escape_of_json(tmp_path: Path) -> None:
+    with log(tmp_path / "log") as trace:
+        trace.of("Lease").lives("a", Lease.Live(session="s\udcff"), False)
+    assert [line.get("fields") for line in parsed(tmp_path / "log")][2] == {"session": "s\udcff"}
 
 
 def test_what_is_logged_without_a_birth_or_twice_born_is_told(tmp_path: Path) -> None:
