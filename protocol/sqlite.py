@@ -19,6 +19,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import FileIO
 from itertools import groupby
 from pathlib import Path
@@ -263,17 +264,20 @@ def _claim(path: Path) -> FileIO:
         raise
     os.ftruncate(file.fileno(), 0)
     os.pwrite(file.fileno(), str(os.getpid()).encode(), 0)
-    _CLAIMS.add(file)
+    CLAIMS.get().add(file)
     return file
 
 
-def _close_claims() -> None:
-    for file in list(_CLAIMS):
+def let_go(claims: WeakSet[FileIO]) -> None:
+    """What the system does with the claims of a process that ends."""
+    for file in list(claims):
         file.close()
 
 
-_CLAIMS: WeakSet[FileIO] = WeakSet()
-os.register_at_fork(after_in_child=_close_claims)  # A child that outlives this process would hold them on.
+_OWN: WeakSet[FileIO] = WeakSet()
+CLAIMS: ContextVar[WeakSet[FileIO]] = ContextVar("CLAIMS", default=_OWN)
+"""The claims of this process; several processes that are played in one have each their own."""
+os.register_at_fork(after_in_child=lambda: let_go(_OWN))  # A child that outlives this process would hold them on.
 
 
 def _look_at_log(path: Path) -> None:

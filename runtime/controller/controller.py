@@ -20,6 +20,7 @@ from ...protocol.client import CallError
 from ...protocol.generated.replica_service import REPLICA
 from ...protocol.generated.sync_service import SYNC
 from ...protocol.host import MachineHost
+from ...protocol.tasks import Tasks
 from ...protocol.wire import Wire
 from ...statemachines.compiler import Outcome
 from ...statemachines.replica import Replica
@@ -68,7 +69,7 @@ class Controller:
         self._hold = asyncio.Event()
         self._alone = asyncio.Lock()
         self._operating: set[asyncio.Task[None]] = set()
-        self._group = asyncio.TaskGroup()
+        self._group = Tasks()
         self.catching = CatchingUp(self, self._group, uses_device)
         self.changed = Signal()
         """Notified after every step of Sync and Replica."""
@@ -114,6 +115,7 @@ class Controller:
         try:
             try:
                 self._hold.set()
+                self.changed.notify()
                 self.catching.stop()
                 await self._group.__aexit__(kind, error, trace)
             finally:
@@ -267,7 +269,9 @@ class Controller:
 
         async def during() -> None:
             self.changed.notify()
-            await self._hold.wait()
+            # Who is dropped meanwhile may have been the last member: the operation is over then.
+            while not await self.changed.until(self._is_released, self.settings.deadline):
+                pass
 
         operation = Operation(version, self.settings.deadline, mode or self.settings.mode, during=during)
         self.paused = operation
@@ -277,6 +281,9 @@ class Controller:
         if not self.is_paused:
             raise self._failure("the cohort was not paused", operation)
         return operation
+
+    def _is_released(self) -> bool:
+        return self._hold.is_set() or self.syncs.live(INSTANCE).state != "LENT"
 
     @property
     def is_paused(self) -> bool:
@@ -294,6 +301,7 @@ class Controller:
         if operation is None:
             raise SyncFailed("the cohort is not paused", "not_paused")
         self._hold.set()
+        self.changed.notify()
         await operation.done.wait()
         if operation.outcome.startswith("overruled"):
             raise self._failure("the cohort was not resumed", operation)

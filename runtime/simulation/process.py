@@ -12,9 +12,12 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
+from io import FileIO
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from ...protocol.network import NETWORK
+from ...protocol.sqlite import CLAIMS, let_go
 from .clock import OWNER, Owner, VirtualLoop
 from .network import SimNetwork
 
@@ -33,6 +36,8 @@ class Process(Generic[T]):
         self._context = contextvars.copy_context()
         self._context.run(OWNER.set, self._owner)
         self._context.run(NETWORK.set, network)
+        self._claims: WeakSet[FileIO] = WeakSet()
+        self._context.run(CLAIMS.set, self._claims)
         self._loop = asyncio.get_running_loop()
         self._told_to_end = asyncio.Event()
         self._ready: asyncio.Future[T] = self._loop.create_future()
@@ -72,8 +77,9 @@ class Process(Generic[T]):
         self._main.result()
 
     def kill(self) -> None:
-        """SIGKILL: nothing of it runs any more, and its connections break."""
+        """SIGKILL: nothing of it runs any more, its connections break, and its files are let go."""
         self._owner.is_dead = True
+        let_go(self._claims)
         self._network.drop(self.name)
 
     def stop(self) -> None:

@@ -100,7 +100,8 @@ async def test_a_run_is_looked_at_paused_and_poisoned_also_while_nobody_rules(tm
         await run.kill(controller)
         code, output, errors = await command("status", str(run.folder), "--within", "1")
         assert code == 1, errors
-        assert output.startswith("no controller answers: term 1, the last was controller.1; version 0 is published\n"), output
+        head = "no controller answers: term 1, the last was controller.1; version 0 is published\n"
+        assert output.startswith(head), output
         assert [line.split()[2] for line in output.splitlines() if line.startswith("r")] == ["OPEN", "OPEN"]
         code, _, errors = await command("status", controller.ready["control"], "--within", "0.5")
         assert (code, "give the run's folder" in errors) == (2, True), errors
