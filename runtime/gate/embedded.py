@@ -78,10 +78,13 @@ class EmbeddedGate:
         require_names(replica=replica, run=run, incarnation=incarnation or "drawn")
         if (freeze is None) != (continue_ is None):
             raise ValueError("freeze and continue_ belong together: give both or none")
+        if isinstance(modes, str) or not set(modes) <= set(Mode):
+            raise ValueError(f"modes are {modes!r}: give a list of {', '.join(map(str, Mode))}")
         if Mode.KEEP in modes and freeze is None:
             raise ValueError("mode keep needs freeze and continue_: give both, or leave keep out of modes")
         self.ranks = tuple(ranks)
-        if not self.ranks or len(set(self.ranks)) != len(self.ranks):
+        is_named = all(isinstance(rank, str) and rank for rank in self.ranks)
+        if not self.ranks or not is_named or len(set(self.ranks)) != len(self.ranks):
             raise ValueError(f"ranks are {self.ranks}: give at least one name, each once")
         self.replica = replica
         self.incarnation = incarnation or f"{replica}.{uuid.uuid4().hex[:12]}"
@@ -90,7 +93,8 @@ class EmbeddedGate:
             install=install, freeze=freeze, continue_=continue_, quiesce=quiesce, release=release, restore=restore,
             caches=dict(caches or {}),
         )  # fmt: skip
-        self._state, self._manifests, self._trace, self._run = state, manifests, trace, run
+        self._state, self._run = Path(state), run
+        self._manifests, self._trace = (None if folder is None else Path(folder) for folder in (manifests, trace))
         self._server = {"address": address, "port": port, "access": access}
         self._stack = AsyncExitStack()
         self._engine: BlockEngine
