@@ -1,8 +1,10 @@
-"""Fields of bytes as one value of a store, and back."""
+"""Fields of bytes as one value of a store, and back; what is read of one that nobody wrote so."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .store import StoreError
 
@@ -26,3 +28,12 @@ def split(data: bytes, count: int) -> list[bytes]:
     if at != len(data) or len(fields) != count:
         raise StoreError(f"a stored value of {len(data)} bytes is damaged: put back a copy of the store")
     return fields
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Around what makes values of stored bytes: what it raises where they are damaged, as StoreError of `what`."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{what} is damaged ({error!r}): put back a copy of the store") from error

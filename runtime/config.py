@@ -64,7 +64,7 @@ def read_config(cls: type[T], path: Path) -> T:
         mapping = json.loads(path.read_text())
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}): give the path of a JSON file") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not JSON ({error}): mend it there") from error
     return from_mapping(cls, mapping, str(path))
 

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from ...protocol.codec import reading
 from ...protocol.store import Add, Store
 
 _SPACE = "operations"
@@ -76,5 +77,6 @@ class Ledger:
         parts = self._store.get(_SPACE, operation)
         if "taken" not in parts:
             return None
-        outcome = Outcome(**json.loads(parts["outcome"])) if "outcome" in parts else None
-        return Entry(operation, **json.loads(parts["taken"]), outcome=outcome)
+        with reading(f"what is kept of operation {operation!r}"):
+            outcome = Outcome(**json.loads(parts["outcome"])) if "outcome" in parts else None
+            return Entry(operation, **json.loads(parts["taken"]), outcome=outcome)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ...protocol.codec import reading
 from ...protocol.sqlite import SqliteStore
 from ...protocol.store import Add, Put, Store
 from .register import RULING
@@ -86,8 +87,10 @@ class Roster:
         parts = self._store.get(_LIVES, incarnation)
         if "began" not in parts:
             return None
-        ended = parts["ended"].decode() if "ended" in parts else None
-        return Life(incarnation, **json.loads(parts["began"]), **json.loads(parts.get("place", b"{}")), ended=ended)
+        with reading(f"what is kept of {incarnation!r}"):
+            ended = parts["ended"].decode() if "ended" in parts else None
+            began, place = json.loads(parts["began"]), json.loads(parts.get("place", b"{}"))
+            return Life(incarnation, **began, **place, ended=ended)
 
     def living(self, role: str | None = None) -> list[Life]:
         """Lives of this role, or of all, that nobody knows to have ended."""
@@ -109,7 +112,8 @@ class Roster:
 
     def holds(self) -> dict[str, str]:
         """The names that are held, and why."""
-        return {name: why.decode() for name, why in self._store.values(_HOLDS, "why") if why}
+        with reading("what is kept of a hold"):
+            return {name: why.decode() for name, why in self._store.values(_HOLDS, "why") if why}
 
     # -- rule and orders: by controllers ---------------------------------------------------------
 
@@ -120,7 +124,8 @@ class Roster:
     def ruler(self) -> Ruler | None:
         """The controller of the highest term of which it is known where it answers, None before the first."""
         known = self._store.values(_RULERS, "place")
-        return Ruler(int(known[-1][0]), **json.loads(known[-1][1])) if known else None
+        with reading("what is kept of who rules"):
+            return Ruler(int(known[-1][0]), **json.loads(known[-1][1])) if known else None
 
     def ruling(self) -> int:
         """The highest term that was taken."""
@@ -137,7 +142,8 @@ class Roster:
     def ends_ordered(self) -> dict[str, str]:
         """Of the living, those that are to end, and why."""
         ordered = [life.incarnation for life in self.living() if self._is_ordered("end", life.incarnation)]
-        return {i: self._store.get(_REASONS, i).get("end", b"").decode() for i in ordered}
+        with reading("what is kept of an order"):
+            return {i: self._store.get(_REASONS, i).get("end", b"").decode() for i in ordered}
 
     def is_retired(self, incarnation: str) -> bool:
         """Whether the life is not to be replaced."""

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...protocol.access import acting_as, check
+from ...protocol.server import ServerError
 from ...protocol.sources import AccessError
+from ...protocol.store import StoreError
 from ..config import ConfigError, read_config
 from ..watching.settings import watching
 from .process import announce, die_with_parent, take_stdout
@@ -19,8 +21,8 @@ from .process import announce, die_with_parent, take_stdout
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     """Run the worker of this kind until it is told to end, then end the process; returns for a bad config.
 
-    The exit status: 0 after a graceful end, 2 for a config that cannot be used, 3 for a controller that a higher
-    term overruled, 1 for anything else.
+    The exit status: 0 after a graceful end, 2 where what the config names cannot be used, 3 for a controller that a
+    higher term overruled, 1 for anything else.
     """
     stdout = take_stdout()
     die_with_parent(parent)
@@ -30,15 +32,25 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     except (ConfigError, AccessError) as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
+    is_ready = False
+
+    def ready(facts: dict[str, Any]) -> None:
+        nonlocal is_ready
+        is_ready = True
+        announce(stdout, facts)
+
     try:
         with (
             acting_as(config.access),
             watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown,
         ):
-            status = asyncio.run(work(lambda facts: announce(stdout, {**facts, **shown}))) or 0
+            status = asyncio.run(work(lambda facts: ready({**facts, **shown}))) or 0
     except ModuleNotFoundError:
         # The command line says which extra brings it.
         raise
+    except (StoreError, ServerError) as error:
+        print(f"sluicegate worker: {error}", file=errors)
+        status = 1 if is_ready else 2
     except Exception:
         traceback.print_exc(file=errors)
         status = 1

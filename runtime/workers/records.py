@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...protocol.codec import join, split
+from ...protocol.codec import join, reading, split
 from ...protocol.sqlite import open_store
 from ...protocol.store import Add, Durability, Keep, Store
 from ...statemachines.sorts import Ending
@@ -137,10 +137,11 @@ class LeaseStore:
         parts = self._store.get(_LEASES, lease)
         if not parts:
             return None
-        admission = decode_admission(lease, parts[_ADMITTED])
-        terminal = decode_terminal(lease, parts[_ENDED]) if _ENDED in parts else None
+        admission, terminal = _decoded(lease, parts)
+        with reading(f"the closure of lease {lease!r}"):
+            closure = parts.get(_CLOSED, b"").decode()
         return StoredAnswer(
-            lease, admission.session, admission.incarnation, parts.get(_CLOSED, b"").decode(),
+            lease, admission.session, admission.incarnation, closure,
             terminal.why if terminal else "", list(admission.prompt), list(terminal.tokens) if terminal else [],
             list(terminal.logprobs) if terminal else [], list(terminal.spans) if terminal else [],
             dict(admission.labels),
@@ -148,7 +149,8 @@ class LeaseStore:
 
     def counts(self) -> dict[str, int]:
         """How many of the kept leases there are by closure; those without one under the empty name."""
-        counts = Counter(closure.decode() for _, closure in self._store.values(_LEASES, _CLOSED))
+        with reading("the closure of a lease"):
+            counts = Counter(closure.decode() for _, closure in self._store.values(_LEASES, _CLOSED))
         if still_open := len(self._store.keys(_LEASES, without=_CLOSED)):
             counts[""] = still_open
         return dict(counts)
@@ -191,21 +193,29 @@ def encode(record: LeaseRecord) -> Add:
 def decode_admission(lease: str, value: bytes) -> Admission:
     """Raises StoreError for a damaged value."""
     facts, prompt = split(value, 2)
-    session, incarnation, epoch, version, labels = json.loads(facts)
-    return Admission(lease, session, incarnation, epoch, version, _unpack("I", prompt), labels)
+    with reading(f"the admission of lease {lease!r}"):
+        session, incarnation, epoch, version, labels = json.loads(facts)
+        require_text(session=session, incarnation=incarnation)
+        return Admission(lease, session, incarnation, epoch, version, _unpack("I", prompt), dict(labels))
 
 
 def decode_terminal(lease: str, value: bytes) -> Terminal:
     """Raises StoreError for a damaged value."""
     facts, tokens, logprobs = split(value, 3)
-    ending, why, spans = json.loads(facts)
-    spans = [(version, count) for version, count in spans]
-    return Terminal(lease, Ending(ending), why, _unpack("I", tokens), _unpack("f", logprobs), spans)
+    with reading(f"the end of lease {lease!r}"):
+        ending, why, spans = json.loads(facts)
+        spans = [(int(version), int(count)) for version, count in spans]
+        return Terminal(lease, Ending(ending), why, _unpack("I", tokens), _unpack("f", logprobs), spans)
+
+
+def _decoded(lease: str, parts: Mapping[str, bytes]) -> tuple[Admission, Terminal | None]:
+    with reading(f"what is kept of lease {lease!r}"):
+        admitted, ended = parts[_ADMITTED], parts.get(_ENDED)
+    return decode_admission(lease, admitted), None if ended is None else decode_terminal(lease, ended)
 
 
 def _open(lease: str, parts: Mapping[str, bytes]) -> OpenLease:
-    admission = decode_admission(lease, parts[_ADMITTED])
-    terminal = decode_terminal(lease, parts[_ENDED]) if _ENDED in parts else None
+    admission, terminal = _decoded(lease, parts)
     spans: Counter[int] = Counter()
     for version, count in terminal.spans if terminal else ():
         spans[version] += count

@@ -12,14 +12,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import pkgutil
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from types import FrameType
-from typing import Protocol, cast
+from typing import Protocol, TextIO, cast
 
 EXTRAS: dict[str, str] = {
     "deepspeed": "train",
@@ -124,9 +126,27 @@ def _ended_by_signals() -> Iterator[None]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit status: 2 for a wrong use or a missing extra.
 
-    Of a command that a signal has ended it is 128 and the signal's number.
+    Of a command that a signal has ended it is 128 and the signal's number, and so it is where nobody reads on.
     """
     given = list(sys.argv[1:] if argv is None else argv)
+    for word in given:
+        if not _is_unicode(word):
+            print(f"sluicegate: {os.fsencode(word)!r} is no UTF-8: give it in that encoding", file=sys.stderr)
+            return 2
+    try:
+        try:
+            return _run(given)
+        finally:
+            # Here, not at the end of the interpreter, which would tell of it with a traceback.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        if not any([_nobody_reads(output) for output in (sys.stdout, sys.stderr) if output is not None]):
+            raise
+        return 128 + signal.SIGPIPE
+
+
+def _run(given: list[str]) -> int:
     known = names()
     try:
         args = parser([given[0]] if given and given[0] in known else known).parse_args(given)
@@ -145,3 +165,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + ended.number
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except OSError as error:
+        # What has a name was given by who calls; anything else is ours.
+        if error.filename is None or isinstance(error, BrokenPipeError):
+            raise
+        print(f"sluicegate: {error.filename}: {error.strerror}: give another path, or mend that", file=sys.stderr)
+        return 2
+
+
+def _is_unicode(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _nobody_reads(output: TextIO) -> bool:
+    """Whether what is written there has no reader any more; the rest of it then goes nowhere."""
+    try:
+        file = output.fileno()
+    except OSError:
+        return False
+    end = select.poll()
+    end.register(file, 0)
+    if not any(what & (select.POLLERR | select.POLLHUP) for _, what in end.poll(0)):
+        return False
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, file)
+    os.close(nowhere)
+    return True

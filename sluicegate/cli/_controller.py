@@ -77,13 +77,16 @@ def known_by(file: Path | str | None) -> Iterator[None]:
 def place_of(where: str) -> Place:
     """Raises PlaceError."""
     path = Path(where)
-    if path.is_dir():
-        for name in REGISTERS:
-            if (path / name).is_file():
-                return Place(path / name, "")
-        raise PlaceError(f"{where} has no {' and no '.join(REGISTERS)}: give the folder of a run, or host:port")
-    if path.is_file():
-        return Place(path, "")
+    try:
+        if path.is_dir():
+            for name in REGISTERS:
+                if (path / name).is_file():
+                    return Place(path / name, "")
+            raise PlaceError(f"{where} has no {' and no '.join(REGISTERS)}: give the folder of a run, or host:port")
+        if path.is_file():
+            return Place(path, "")
+    except OSError as error:
+        raise PlaceError(f"{where} cannot be looked at ({error.strerror}): give another path, or host:port") from error
     if _ADDRESS.fullmatch(where):
         return Place(None, where)
     raise PlaceError(f"there is no {where}: give the folder of a run, its register, or host:port of its controller")

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluicegate.protocol.codec import join, split
 from sluicegate.protocol.sqlite import SqliteStore
-from sluicegate.protocol.store import Durability, Keep, MemoryStore, StoreError
+from sluicegate.protocol.store import Add, Durability, Keep, MemoryStore, StoreError
 from sluicegate.runtime.workers import records
 from sluicegate.runtime.workers.records import (
     Admission,
@@ -110,6 +111,27 @@ def test_a_damaged_record_is_told_as_such(tmp_path: Path) -> None:
     store.write([whole._replace(value=whole.value[:-3])])
     with pytest.raises(StoreError, match="damaged"):
         leases.answer("a")
+    facts, prompt = split(whole.value, 2)
+    ended = records.encode(terminal("b"))
+    for number, (part, value) in enumerate([
+        ("admitted", join(b"{", prompt)), ("admitted", join(b"[1]", prompt)), ("admitted", join(facts, b"12345")),
+        ("admitted", join(b"[7, 8, 3, 7, {}]", prompt)), ("admitted", join(b"\xff", prompt)),
+        ("admitted", join(b"[" * 100_000, prompt)), ("forwarded", b""), ("ended", join(b"0", b"", b"")),
+        ("ended", join(b'["gone", "", []]', b"", b"")), ("ended", join(b'["failed", "", [1]]', b"", b"")),
+        ("ended", ended.value[:-1]),
+    ]):  # fmt: skip
+        name = f"x{number}"
+        if part == "ended":
+            write(leases, admission(name))
+        store.write([Add("leases", name, part, value)])
+        with pytest.raises(StoreError, match="damaged"):
+            leases.answer(name)
+        with pytest.raises(StoreError, match="damaged"):
+            leases.open_leases()
+        store.write([Add("leases", name, "closed", b"lost", True)])
+    store.write([Add("leases", "y", "closed", b"\xff", True)])
+    with pytest.raises(StoreError, match="damaged"):
+        leases.counts()
     leases.close()
     assert store.has("leases", "a"), "a store that was given is not closed with what uses it"
     store.close()

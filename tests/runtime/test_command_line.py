@@ -1,0 +1,133 @@
+"""Commands where what they are given cannot be used, or nobody reads on: one line, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sluicegate.cli import main
+from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import Put
+from sluicegate.runtime.controller.register import Register
+from sluicegate.runtime.controller.roster import Roster
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def empty_run(folder: Path) -> Path:
+    """The register of a run that no controller has ruled yet."""
+    folder.mkdir()
+    with Register(folder / "register.db"), Roster(folder / "register.db") as roster:
+        roster.begin("a", "rollout")
+    return folder
+
+
+def damaged(space: str, key: str, part: str, value: bytes) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        store = SqliteStore(empty_run(folder) / "register.db")
+        store.write([Put(space, key, part, value)])
+        store.close()
+        return folder
+
+    return make
+
+
+def garbage(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "register.db").write_bytes(b"no database" * 1000)
+    return folder
+
+
+REGISTERS = {
+    "garbage": (garbage, "not a store"),
+    "a ruler that is no JSON": (
+        damaged("rulers", "000000000001", "place", b"{"),
+        "what is kept of who rules is damaged",
+    ),
+    "a ruler that is no object": (damaged("rulers", "000000000001", "place", b"[]"), "who rules is damaged"),
+    "a ruler that is no text": (damaged("rulers", "000000000001", "place", b"\xff"), "who rules is damaged"),
+    "a life that is no JSON": (damaged("lives", "b.1", "began", b"nothing"), "what is kept of 'b.1' is damaged"),
+    "a life of something else": (damaged("lives", "b.1", "began", b'{"x": 1}'), "what is kept of 'b.1' is damaged"),
+    "a hold that is no text": (damaged("holds", "b", "why", b"\xff"), "what is kept of a hold is damaged"),
+}
+
+
+@pytest.mark.parametrize("what", REGISTERS)
+def test_a_register_that_cannot_be_read_is_told_in_one_line(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, says = REGISTERS[what]
+    assert main(["status", str(make(tmp_path / "run"))]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert says in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_words_that_are_no_unicode_and_paths_that_cannot_be_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, long = str(empty_run(tmp_path / "run")), "a" * 300
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "zero.json").write_text(json.dumps({"certificate": "a\0b", "key": "a\0b"}))
+    wrong = {
+        "no UTF-8": [
+            ["poison", run, "r", "--why", "\udcff"], ["poison", run, "\udcff", "--why", "x"],
+            ["resume", run, "--operation-id", "\udcff"], ["status", "\udcff"],
+        ],
+        "File name too long": [
+            ["status", long], ["pause", long], ["status", run, "--access", long], ["replay", long],
+            ["trace", "validate", long], ["worker", "controller", long],
+        ],
+        "deep.json: is not JSON": [["status", run, "--access", str(tmp_path / "deep.json")]],
+        "certificate ": [["status", run, "--access", str(tmp_path / "zero.json")]],
+    }  # fmt: skip
+    for says, commands in wrong.items():
+        for words in commands:
+            if words[0] == "worker":
+                done = subprocess.run(
+                    [sys.executable, "-m", "sluicegate", *words], capture_output=True, text=True, timeout=120
+                )
+                code, errors = done.returncode, done.stderr
+            else:
+                code = main(words)
+                errors = capsys.readouterr().err
+            assert (code, says in errors, errors.count("\n")) == (2, True, 1), (words, errors)
+
+
+def test_a_controller_of_a_register_that_cannot_be_used_says_so_in_one_line(tmp_path: Path) -> None:
+    register = garbage(tmp_path / "run") / "register.db"
+    config = tmp_path / "controller.json"
+    config.write_text(json.dumps({"run": "r", "register": str(register), "manifests": str(tmp_path / "manifests")}))
+    command = [sys.executable, "-m", "sluicegate", "worker", "controller", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"sluicegate worker: {register}: not a store")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_command_ends_quietly_when_nobody_reads_on(tmp_path: Path) -> None:
+    run = empty_run(tmp_path / "run")
+    watching = ["status", str(run), "--watch", "--every", "0.05", "--format", "json", "--within", "0.2"]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    for words, environment in (
+        (watching, buffered), (watching, buffered | {"PYTHONUNBUFFERED": "1"}), (["--help"], buffered),
+    ):  # fmt: skip
+        command = [sys.executable, "-m", "sluicegate", *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                if words is watching:
+                    assert json.loads(process.stdout.readline())["controller"]["answers"] is False
+                process.stdout.close()
+                assert process.stderr.read() == b""
+                assert process.wait(60) == 128 + 13
+            finally:
+                process.kill()
