@@ -27,6 +27,7 @@ from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
 from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps
 from .store import MemoryStore, Store
+from .tasks import Tasks
 from .watch import Watcher
 from .wire import Wire, outcome_of
 
@@ -107,7 +108,7 @@ class MachineHost:
         self._slots: dict[str, Slot] = {}
         self._open: dict[tuple[str, str], tuple[Answer, Ticket]] = {}
         self._handlers = {output: getattr(handlers, name) for output, name in wire.handlers}
-        self._group = asyncio.TaskGroup()
+        self._group = Tasks()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..protocol.store import StoreError
+from ..protocol.tasks import Tasks
 from .controller.roster import Life, Roster
 from .launcher import OVERRULED, HostError, Launcher, LaunchError, Worker
 from .signals import Signal
@@ -89,7 +90,7 @@ class Supervisor:
         """Notified when a life is ready or has ended, and when a name is held."""
         self._alarm = alarm
         self._deaths: dict[str, Deaths] = {}
-        self._group = asyncio.TaskGroup()
+        self._group = Tasks()
         self._keeping: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:

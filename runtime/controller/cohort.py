@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 
 from ...protocol.client import CallError, Rejected
 from ...protocol.store import StoreError
+from ...protocol.tasks import Tasks
 from ...statemachines.replica import Replica
 from .controller import Controller
 from .converge import reaches
@@ -43,7 +44,7 @@ class Cohort:
     def __init__(self, roster: Roster, leave: float) -> None:
         self.controller: Controller
         self.roster, self._leave = roster, leave
-        self._group = asyncio.TaskGroup()
+        self._group = Tasks()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.home = asyncio.Event()
         """Set once every gate that was found has come home, or could not within its time."""

@@ -29,6 +29,7 @@ from ...protocol.generated.session_service import SESSION
 from ...protocol.host import MachineHost
 from ...protocol.refusals import Detail, detail
 from ...protocol.store import Store
+from ...protocol.tasks import Tasks
 from ...statemachines.compiler import Outcome
 from ...statemachines.session import Rebinding, Session
 from ..controller.controller import Controller
@@ -122,7 +123,7 @@ class Router:
         self._channels: dict[str, aio.Channel] = {}
         self._bound: Counter[str] = Counter()
         self._numbers: dict[str, itertools.count[int]] = {}
-        self._endings = asyncio.TaskGroup()
+        self._endings = Tasks()
 
     async def __aenter__(self) -> Self:
         await self.sessions.__aenter__()

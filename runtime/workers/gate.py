@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ...protocol.host import MachineHost
+from ...protocol.tasks import Tasks
 from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
@@ -63,7 +64,7 @@ class GateActions:
         """Why the gate is poisoned; empty while it is not."""
         self.log = None if trace is None else trace.of("Gate")
         self._engine, self._manifests, self._source = engine, manifests, source
-        self._group = asyncio.TaskGroup()
+        self._group = Tasks()
         self._running: set[asyncio.Task[None]] = set()
         self._question: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -290,7 +291,7 @@ class GateActions:
 
         return self._spawn(insist())
 
-    def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def run() -> None:
             try:
                 await work
@@ -301,6 +302,8 @@ class GateActions:
         task = self._group.create_task(run())
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # One that is cancelled before it begins has never looked at it.
+        task.add_done_callback(lambda _: work.close())
         return task
 
 

@@ -223,6 +223,40 @@ async def test_a_handler_that_raises_ends_the_host_unless_the_failure_is_taken(k
     assert taken == [("k", "cannot say filled"), ("k", "cannot say boils"), ("k", "cannot say whistles")]
 
 
+async def test_what_is_raised_inside_leaves_the_host_as_it_is_unless_a_handler_failed_too(
+    kinds: Any, made: Any
+) -> None:
+    class Shell:
+        async def told(self, instance: str, what: str) -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                if what == "filled":
+                    raise
+                raise OSError(f"cannot say {what}") from None
+
+    raised = KeyError("x")
+
+    async def run(state: str, event: Any) -> None:
+        async with MachineHost(made.kettle.KETTLE, Shell(), incarnation="1") as host:
+            host.adopt("k", kinds.Kettle.initial().replace(state=state))
+            host.step("k", event)
+            await asyncio.sleep(0)
+            raise raised
+
+    with pytest.raises(KeyError) as found:
+        await run("EMPTY", kinds.Kettle.Fill())
+    assert found.value is raised
+    with pytest.raises(ExceptionGroup) as both:
+        await run("FILLED", kinds.Kettle.Boil())
+    assert [str(e) for e in both.value.exceptions] == ["cannot say boils", "'x'"]
+
+    async with asyncio.timeout(20):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), MachineHost(made.kettle.KETTLE, Shell(), incarnation="1"):
+                await asyncio.sleep(60)
+
+
 async def test_leaving_stops_a_handler_that_does_not_end(kinds: Any, made: Any) -> None:
     class Stuck:
         async def told(self, instance: str, what: str) -> None:

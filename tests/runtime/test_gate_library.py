@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from full_disk import full_disk
@@ -280,6 +280,11 @@ def test_settings_that_cannot_be_are_refused_at_construction(tmp_path: Path) -> 
         made(freeze=freeze)
     with pytest.raises(ValueError, match="each once"):
         made(ranks=["0", "0"])
+    with pytest.raises(ValueError, match="each once"):
+        made(ranks=cast(Any, [0, 1]))
+    for modes in ("wait", ["wiat"]):
+        with pytest.raises(ValueError, match="give a list of wait, abort, keep"):
+            made(modes=cast(Any, modes))
     with pytest.raises(RuntimeError, match="not open yet"):
         made().admit("s")
     assert not any(tmp_path.iterdir())
@@ -466,6 +471,21 @@ async def test_a_gate_whose_log_finds_no_room_goes_on_and_the_log_has_it_all(tmp
             await until(lambda: gate.counts["open"] == 0)
             assert (gate.snapshot.active, gate.is_poisoned, gate.version) == (frozenset(), False, 2)
     judge(tmp_path)
+
+
+async def test_exceptions_leave_the_gate_as_they_are(tmp_path: Path) -> None:
+    refused, told = Refusal("closed", "not now", retry=True), KeyError("x")
+    gate = made_for(TokenServer(), tmp_path)
+    async with gate:
+        port = int(gate.control.rpartition(":")[2])
+        with pytest.raises(ServerError, match=f"cannot listen on 127.0.0.1:{port}"):
+            async with EmbeddedGate("replica-1", install=nothing, state=tmp_path / "second", port=port):
+                raise AssertionError
+    for number, raised in enumerate((refused, told)):
+        with pytest.raises(type(raised)) as found:
+            async with made_for(TokenServer(), tmp_path / str(number)):
+                raise raised
+        assert found.value is raised
 
 
 async def test_a_lease_that_cannot_begin_leaves_the_gate(tmp_path: Path) -> None:
