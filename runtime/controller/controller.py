@@ -262,7 +262,7 @@ class Controller:
         self._require_ruling()
         version = self.published
         if self.paused is not None:
-            raise SyncFailed("the cohort is paused already", "paused")
+            raise SyncFailed("the cohort is paused already", "paused", retry=True)
         if version is None:
             raise SyncFailed("nothing is published: there is nothing to pause", "nothing_published", retry=True)
         self._hold = asyncio.Event()

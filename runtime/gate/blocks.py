@@ -230,7 +230,11 @@ class BlockEngine:
                 raise EngineError(f"the install hook gave {held!r}: return the digest of what is resident")
             answers = {name: await reset() is True for name, reset in self._hooks.caches.items()}
             require_caches_reset(self.caches, answers)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            # A hook may also pass on that something of its own was cancelled: that is a failure like any other.
             self._broken = f"the install of version {version} failed: {error!r}"
             self._resident = False
             raise InstallFailed(self._broken) from error

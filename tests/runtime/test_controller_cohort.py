@@ -62,8 +62,9 @@ async def test_a_pause_keeps_gates_drained_beyond_their_window_and_no_sync_is_ta
         with pytest.raises(SyncFailed, match="paused") as refused:
             await controller.sync(1)
         assert (refused.value.reason, refused.value.retry) == ("paused", True)
-        with pytest.raises(SyncFailed, match="already"):
+        with pytest.raises(SyncFailed, match="already") as again:
             await controller.pause()
+        assert (again.value.reason, again.value.retry) == ("paused", True)
         await controller.resume()
         assert gates(cohort) == [("OPEN", 0)] * 2
         assert {m.replica for m in controller.serving()} == {"a", "b"}

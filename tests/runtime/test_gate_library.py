@@ -290,6 +290,18 @@ def test_settings_that_cannot_be_are_refused_at_construction(tmp_path: Path) -> 
     assert not any(tmp_path.iterdir())
 
 
+async def test_an_install_that_was_cancelled_from_inside_has_failed(tmp_path: Path) -> None:
+    async def install(version: int, manifest: object) -> str:
+        raise asyncio.CancelledError
+
+    gate = made_for(TokenServer(), tmp_path, install=install)
+    async with commanded(gate) as controller:
+        await controller.seal()
+        await controller.drain()
+        assert (await controller.install(1)).state == "POISONED"
+        assert "the install of version 1 failed: CancelledError()" in gate.why
+
+
 async def test_a_rank_that_fails_or_is_silent_poisons_and_the_reason_is_told(tmp_path: Path) -> None:
     held = {"0": digest_of(1), "1": digest_of(1)}
 
