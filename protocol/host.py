@@ -28,7 +28,7 @@ from .journal import Journal, Ticket
 from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps
 from .store import MemoryStore, Store
 from .tasks import Tasks
-from .watch import Watcher
+from .watch import Change, Watcher
 from .wire import Wire, outcome_of
 
 _log = logging.getLogger(__name__)
@@ -68,8 +68,8 @@ class Slot:
         """The number and message of the last snapshot that was asked for."""
         self.ticket: Ticket | None = None
         """The last stored step, while it is on its way to the disk."""
-        self.held: deque[tuple[Ticket, tuple[Any, ...], Any, str]] = deque()
-        """What follows steps at and after that: ticket, outputs, transition, cause."""
+        self.held: deque[tuple[Ticket, tuple[Any, ...], Change | None, str]] = deque()
+        """What follows steps at and after that: ticket, outputs, change, cause."""
         self.outbox: deque[tuple[Any, str]] = deque()
         self.runner: asyncio.Task[None] | None = None
         self.watchers: set[Watcher] = set()
@@ -261,26 +261,19 @@ class MachineHost:
     async def watch(self, instance: str) -> AsyncGenerator[Any, None]:
         """Transitions as messages: first the instance as it is, then each change; ends when it is dropped.
 
-        A reader that is too slow gets a fresh snapshot for what it missed. Raises UnknownInstance.
+        Changes that come faster than they are read are one: a fresh snapshot stands for them. Raises UnknownInstance.
         """
         slot = self._slot(instance)
         watcher = Watcher()
         slot.watchers.add(watcher)
-        last = -1
+        last = -2
         try:
-            while await watcher.ready():
-                transition = watcher.take()
-                if transition is None:
-                    transition = self.wire.transition(
-                        incarnation=self.incarnation,
-                        number=slot.number,
-                        snapshot=self._message(slot),
-                        fresh=True,
-                    )
-                    if slot.ticket is not None:
-                        await slot.ticket.wait()
-                elif transition.number <= last:
+            while (change := await watcher.next()) is not None:
+                if change.number <= last:
                     continue
+                transition = self._transition(slot, change, last)
+                if slot.ticket is not None:
+                    await slot.ticket.wait()
                 last = transition.number
                 yield transition
         finally:
@@ -308,6 +301,13 @@ class MachineHost:
         if slot.message[0] != slot.number:
             slot.message = (slot.number, self.wire.to_message(slot.live))
         return slot.message[1]
+
+    def _transition(self, slot: Slot, change: Change, last: int) -> Any:
+        """The instance as it is now, to one who saw it at `last`; with the change, if that is all that came since."""
+        shown = {"incarnation": self.incarnation, "number": slot.number, "snapshot": self._message(slot)}
+        if change.number == slot.number == last + 1:
+            return self.wire.transition(**shown, event=change.event, rule=change.rule, cause=change.cause)
+        return self.wire.transition(**shown, fresh=True)
 
     def _step(self, slot: Slot, event: Any, cause: str) -> Outcome:
         live = slot.live
@@ -357,29 +357,22 @@ class MachineHost:
         if slot.ticket is ticket:
             slot.ticket = None
         while slot.held and slot.held[0][0].done:
-            _, outputs, transition, cause = slot.held.popleft()
-            self._release(slot, outputs, transition, cause)
+            _, outputs, change, cause = slot.held.popleft()
+            self._release(slot, outputs, change, cause)
 
     def _follow(self, slot: Slot, event: Any, outcome: Outcome, cause: str, before: int) -> None:
-        transition = None
+        change = None
         if slot.watchers and slot.number != before:
-            transition = self.wire.transition(
-                incarnation=self.incarnation,
-                number=slot.number,
-                snapshot=self._message(slot),
-                event=type(event).__name__,
-                rule=outcome.rule,
-                cause=cause,
-            )
+            change = Change(slot.number, type(event).__name__, outcome.rule, cause)
         if slot.ticket is not None:
-            slot.held.append((slot.ticket, outcome.outputs, transition, cause))
+            slot.held.append((slot.ticket, outcome.outputs, change, cause))
         else:
-            self._release(slot, outcome.outputs, transition, cause)
+            self._release(slot, outcome.outputs, change, cause)
 
-    def _release(self, slot: Slot, outputs: tuple[Any, ...], transition: Any, cause: str) -> None:
-        if transition is not None:
+    def _release(self, slot: Slot, outputs: tuple[Any, ...], change: Change | None, cause: str) -> None:
+        if change is not None:
             for watcher in slot.watchers:
-                watcher.put(transition)
+                watcher.tell(change)
         if outputs:
             slot.outbox.extend((output, cause) for output in outputs)
             if slot.runner is None:

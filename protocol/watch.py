@@ -1,59 +1,53 @@
-"""One watcher of one instance: a bounded queue that a slow reader cannot make grow."""
+"""One watcher of one instance: it is told that something has changed, and holds nothing but the last change.
+
+What the instance then is, the reader's side looks at when it reads: so many changes between two reads cost no more
+than one, and a slow reader holds up nobody.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from typing import Any
+from typing import NamedTuple
 
-LIMIT = 64
-"""Transitions that wait for one watcher before they are left out for a fresh snapshot."""
+
+class Change(NamedTuple):
+    """A step that changed the instance: its number after it, the event, rule and cause."""
+
+    number: int
+    event: str
+    rule: str
+    cause: str
+
+
+NOTHING_YET = Change(-1, "", "", "")
+"""What a new watcher is told: there is an instance to look at."""
 
 
 class Watcher:
-    """Transitions on their way to one reader.
+    """What one reader has not read yet: the last change, if there is one."""
 
-    A reader that falls `limit` transitions behind loses them, and is told to take a fresh snapshot;
-    a new one begins so.
-    """
+    __slots__ = ("_change", "_is_ended", "_wake")
 
-    __slots__ = ("_items", "_limit", "_wake", "ended", "late")
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._items: deque[Any] = deque()
-        self._limit = limit
+    def __init__(self) -> None:
+        self._change: Change | None = NOTHING_YET
+        self._is_ended = False
         self._wake = asyncio.Event()
-        self._wake.set()
-        self.late = True
-        self.ended = False
 
-    def put(self, transition: Any) -> None:
-        if self.late:
-            return
-        if len(self._items) >= self._limit:
-            self._items.clear()
-            self.late = True
-        else:
-            self._items.append(transition)
+    def tell(self, change: Change) -> None:
+        self._change = change
         self._wake.set()
 
     def end(self) -> None:
         """Nothing more will come: the reader gets what waits, then the end."""
-        self.ended = True
+        self._is_ended = True
         self._wake.set()
 
-    async def ready(self) -> bool:
-        """Wait until there is something to take; False at the end."""
-        while not (self.late or self._items):
-            if self.ended:
-                return False
+    async def next(self) -> Change | None:
+        """Wait for the last change that was not read; None at the end."""
+        while self._change is None:
+            if self._is_ended:
+                return None
             self._wake.clear()
             await self._wake.wait()
-        return True
-
-    def take(self) -> Any:
-        """The next transition, or None: the reader is late and takes a fresh snapshot now."""
-        if self.late:
-            self.late = False
-            return None
-        return self._items.popleft()
+        change, self._change = self._change, None
+        return change
