@@ -5,6 +5,7 @@ Rules of this file:
 - One connection writes, under a lock; another reads and never waits for it.
 - A batch is one transaction with one wait for the disk, and few statements: each of them lets go of
   the interpreter and has to win it back from a busy event loop.
+- Who opens a store that is there waits for no writer; who only looks changes nothing of the file.
 - Closed keys that are kept too long go in small steps beside the writes.
 - A file of something else, of another version, or that somebody else writes, in this process or another, is
   refused before anything in it is touched.
@@ -63,14 +64,15 @@ class SqliteStore:
     """A store in one SQLite file, which is made if it is missing; see `Store`.
 
     `durability` is strict or process. `sole`: nobody else may open it so at the same time, in this process or
-    another; others may still read. Raises StoreError if the file is no such store, is damaged, or is not to be had.
+    another; others may still read. `looks`: the file is only read, and not made.
+    Raises StoreError if the file is no such store, is damaged, or is not to be had.
     """
 
     immediate = False
 
     def __init__(
         self, path: Path, durability: Durability = Durability.STRICT, *, keep: Keep | None = None, sole: bool = False,
-        clock: Callable[[], float] = time.time,
+        looks: bool = False, clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         if durability is Durability.OFF:
             raise ValueError("durability off needs no file: use MemoryStore")
@@ -78,8 +80,19 @@ class SqliteStore:
         self._keep, self._clock = keep or Keep(), clock
         self._lock = Lock()
         self._claim: FileIO | None = None
+        self._closed: int
         opened: list[sqlite3.Connection] = []
         try:
+            if looks:
+                with _errors(path):
+                    self._reader = self._writer = sqlite3.connect(
+                        f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S, isolation_level=None,
+                        check_same_thread=False,
+                    )  # fmt: skip
+                    opened.append(self._reader)
+                    _refuse_others(path, self._reader, may_be_empty=False)
+                self._closed = 0
+                return
             _make_folder(path.parent)
             if sole:
                 self._claim = _claim(path)
@@ -91,7 +104,7 @@ class SqliteStore:
                 opened.append(self._connect())
                 self._reader = opened[1]
                 counted = "SELECT count(*) FROM entries WHERE closed IS NOT NULL"
-                self._closed: int = self._reader.execute(counted).fetchone()[0]
+                self._closed = self._reader.execute(counted).fetchone()[0]
         except BaseException as error:
             for connection in opened:
                 connection.close()
@@ -165,7 +178,7 @@ class SqliteStore:
     def _prepare(self) -> None:
         """Make the schema, or refuse what is not ours."""
         writer = self._writer
-        _refuse_others(self.path, writer, may_be_empty=True)
+        is_empty = _refuse_others(self.path, writer, may_be_empty=True)
         mode = _patiently(lambda: writer.execute("PRAGMA journal_mode = WAL").fetchone()[0])
         if mode != "wal":
             raise StoreError(f"{self.path}: no write-ahead log on this file system ({mode}): use a local disk")
@@ -174,11 +187,12 @@ class SqliteStore:
         # What is forgotten is overwritten where that costs no write of its own.
         writer.execute("PRAGMA secure_delete = FAST")
         writer.execute(f"PRAGMA journal_size_limit = {_LOG_KEPT}")
-        with self._transaction() as connection:
-            if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
-                for statement in _SCHEMA:
-                    connection.execute(statement)
-        _refuse_others(self.path, writer, may_be_empty=False)
+        if is_empty:
+            with self._transaction() as connection:
+                if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
+                    for statement in _SCHEMA:
+                        connection.execute(statement)
+            _refuse_others(self.path, writer, may_be_empty=False)
 
     def _read(self, sql: str, *values: str) -> list[Any]:
         with _errors(self.path):
@@ -219,7 +233,8 @@ def _insert(connection: sqlite3.Connection, rows: list[tuple[Any, ...]], conflic
     return stored
 
 
-def _refuse_others(path: Path, connection: sqlite3.Connection, *, may_be_empty: bool) -> None:
+def _refuse_others(path: Path, connection: sqlite3.Connection, *, may_be_empty: bool) -> bool:
+    """Raise StoreError for what is no store of ours; whether it is empty, and may become one."""
     # One read of all: another process may be making the file.
     with connection:
         connection.execute("BEGIN")
@@ -227,11 +242,12 @@ def _refuse_others(path: Path, connection: sqlite3.Connection, *, may_be_empty: 
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if may_be_empty and (application, version, tables) == (0, 0, 0):
-        return
+        return True
     if application != APPLICATION:
         raise StoreError(f"{path}: a SQLite file of something else: give a path of its own")
     if version != VERSION:
         raise StoreError(f"{path}: a store of version {version}, this program reads {VERSION}: use a file of its own")
+    return False
 
 
 def _make_folder(folder: Path) -> None:

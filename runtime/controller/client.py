@@ -83,7 +83,7 @@ class ControllerClient:
     @classmethod
     def of_register(cls, path: Path, *, within: float = 120.0) -> ControllerClient:
         """A client of whichever controller rules, by the register of a run. Raises StoreError if it is none."""
-        roster = Roster(path)
+        roster = Roster(path, looks=True)
 
         def ruling() -> str:
             ruler = roster.ruler()

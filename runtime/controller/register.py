@@ -24,13 +24,13 @@ RegisterError = StoreError
 class Register:
     """The numbers of one run, shared by its controllers.
 
-    `place` is a store, which the caller closes, or the path of a SQLite file of which this is all.
-    Everything raises RegisterError when it cannot be done.
+    `place` is a store, which the caller closes, or the path of a SQLite file of which this is all; `looks`:
+    that is there, and is only read. Everything raises RegisterError when it cannot be done.
     """
 
-    def __init__(self, place: Store | Path, durability: Durability = Durability.STRICT) -> None:
+    def __init__(self, place: Store | Path, durability: Durability = Durability.STRICT, *, looks: bool = False) -> None:
         self._opens = isinstance(place, Path)
-        self._store: Store = SqliteStore(place, durability) if isinstance(place, Path) else place
+        self._store: Store = SqliteStore(place, durability, looks=looks) if isinstance(place, Path) else place
 
     def __enter__(self) -> Self:
         return self

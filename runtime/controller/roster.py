@@ -50,12 +50,12 @@ class Ruler:
 class Roster:
     """The roster of one run: in the store of its register, which the caller closes, or in the file of that.
 
-    Everything raises StoreError when it cannot be done.
+    `looks`: the file is there, and is only read. Everything raises StoreError when it cannot be done.
     """
 
-    def __init__(self, place: Store | Path) -> None:
+    def __init__(self, place: Store | Path, *, looks: bool = False) -> None:
         self._opens = isinstance(place, Path)
-        self._store: Store = SqliteStore(place) if isinstance(place, Path) else place
+        self._store: Store = SqliteStore(place, looks=looks) if isinstance(place, Path) else place
 
     def __enter__(self) -> Self:
         return self

@@ -167,7 +167,7 @@ def _ruler(place: Place) -> str:
 
     if place.register is None:
         return f"the controller at {place}"
-    with Roster(place.register) as roster:
+    with Roster(place.register, looks=True) as roster:
         ruler = roster.ruler()
     return f"{ruler.incarnation} (term {ruler.term})" if ruler else f"whoever will rule {place}: nobody has yet"
 

@@ -82,7 +82,7 @@ def is_ruled(place: Place) -> bool:
     from ..runtime.controller.roster import Roster
 
     assert place.register is not None
-    with Roster(place.register) as roster:
+    with Roster(place.register, looks=True) as roster:
         return roster.ruler() is not None
 
 
@@ -121,7 +121,7 @@ async def _without(place: Place, within: float, why: str) -> dict[str, Any]:
     from ..runtime.controller.roster import Roster
 
     assert place.register is not None
-    with Register(place.register) as register, Roster(place.register) as roster:
+    with Register(place.register, looks=True) as register, Roster(place.register, looks=True) as roster:
         ruler, published, held = roster.ruler(), register.published, roster.holds()
         term, lives = roster.ruling(), roster.living("rollout")
     replicas = await asyncio.gather(*(_ask_gate(life, within) for life in lives))
@@ -164,7 +164,7 @@ async def _ask_doors(place: Place, replicas: Sequence[dict[str, Any]], within: f
     from ..runtime.controller.roster import Roster
 
     assert place.register is not None
-    with Roster(place.register) as roster:
+    with Roster(place.register, looks=True) as roster:
         controls = {life.incarnation: life.control for life in roster.living("rollout")}
 
     async def ask(replica: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from sluicegate.cli import main
 from sluicegate.protocol.sqlite import SqliteStore
-from sluicegate.protocol.store import Put
+from sluicegate.protocol.store import Put, StoreError
 from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.roster import Roster
 
@@ -68,6 +69,47 @@ def test_a_register_that_cannot_be_read_is_told_in_one_line(
     assert said.out == ""
     assert says in said.err
     assert said.err.count("\n") == 1
+
+
+def test_who_only_looks_waits_for_no_writer_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = empty_run(tmp_path / "run")
+    with Register(run / "register.db") as register:
+        register.publish(3, register.new_term())
+    other = sqlite3.connect(run / "register.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    before = (run / "register.db").read_bytes()
+    assert main(["status", str(run), "--format", "json", "--within", "0.2"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["published"], [r["incarnation"] for r in found["replicas"]]) == (3, ["a.1"])
+    assert main(["pause", str(run), "--within", "0.2"]) == 1
+    assert "no controller rules yet" in capsys.readouterr().err
+    assert (run / "register.db").read_bytes() == before
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def test_a_file_that_is_no_store_is_not_made_one_by_who_looks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "register.db").touch()
+    assert main(["status", str(tmp_path)]) == 2
+    assert "register.db" in capsys.readouterr().err
+    assert [(file.name, file.stat().st_size) for file in tmp_path.iterdir()] == [("register.db", 0)]
+    for wrong in (tmp_path / "none.db", tmp_path / "no folder" / "none.db"):
+        with pytest.raises(StoreError, match="cannot be opened"):
+            Roster(wrong, looks=True)
+    assert len(list(tmp_path.iterdir())) == 1
+    store = SqliteStore(tmp_path / "run.db")
+    look = SqliteStore(tmp_path / "run.db", looks=True)
+    store.write([Put("s", "k", "p", b"1")])
+    assert look.get("s", "k") == {"p": b"1"}
+    with pytest.raises(StoreError, match="it can only be read"):
+        look.write([Put("s", "k", "p", b"2")])
+    store.close()
+    look.close()
+    SqliteStore(tmp_path / "run.db", looks=True).close()
 
 
 def test_words_that_are_no_unicode_and_paths_that_cannot_be_are_told_in_one_line(
