@@ -26,8 +26,8 @@ from typing import Any
 from sluicegate.protocol.generated.gate_service import GATE
 from sluicegate.protocol.host import MachineHost
 from sluicegate.protocol.journal import Journal
-from sluicegate.protocol.store import Durability
-from sluicegate.runtime.workers.records import Admission, Closure, LeaseRecord, LeaseStore
+from sluicegate.protocol.store import Add, Durability
+from sluicegate.runtime.workers.records import Admission, Closure, LeaseRecord, LeaseStore, encode
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Ending, Mode
 
@@ -78,11 +78,11 @@ def flush_pairs(file: int, seconds: float) -> float:
     return count / (time.perf_counter() - began)
 
 
-def gated(host: MachineHost, journal: Journal[LeaseRecord]) -> Lease:
+def gated(host: MachineHost, journal: Journal[Add]) -> Lease:
     """What one lease takes."""
 
     async def stored(record: LeaseRecord) -> None:
-        ticket = journal.add(record)
+        ticket = journal.add(encode(record))
         if ticket is not None:
             await ticket.wait()
 
@@ -113,7 +113,7 @@ async def compare(folder: Path, callers: int, seconds: float) -> tuple[list[dict
     idle: Any = Idle()
     file = os.open(folder / "blocks", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     stores = {d: LeaseStore(folder / f"{d}-{callers}", d) for d in Durability}
-    journals: dict[Durability, Journal[LeaseRecord]] = {d: Journal(store) for d, store in stores.items()}
+    journals: dict[Durability, Journal[Add]] = {d: Journal(store) for d, store in stores.items()}
     semaphore = asyncio.Semaphore(callers)
 
     async def bare() -> None:
