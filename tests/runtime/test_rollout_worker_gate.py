@@ -153,7 +153,7 @@ class SlowToCommit(TorchEngine):
         return await super().commit(version)
 
 
-async def test_a_frozen_lease_whose_time_is_over_while_weights_are_installed_is_found_out_after_it(weights: Weights) -> None:
+async def test_a_frozen_lease_whose_time_is_over_during_an_install_is_found_out_after_it(weights: Weights) -> None:
     async with served(weights, SlowToCommit, lease_ms=4000) as (gate, _):
         await gate.update(1)
         stream = gate.stream(max_tokens=3000, request_id="frozen")
