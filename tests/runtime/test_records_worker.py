@@ -144,7 +144,7 @@ async def test_without_durability_a_life_knows_nothing_of_the_one_before(weights
 async def test_a_second_worker_on_the_files_of_a_first_is_told_so(weights: Weights, tmp_path: Path) -> None:
     config = weights.config("r0")
     with worker_process("rollout", config, tmp_path) as (process, ready):
-        with pytest.raises(AssertionError, match="its exit status is 1"), worker_process("rollout", config, tmp_path):
+        with pytest.raises(AssertionError, match="its exit status is 2"), worker_process("rollout", config, tmp_path):
             pass
         async with driven(ready, weights) as replica:
             await replica.update(1)
