@@ -22,7 +22,6 @@ from ..workers.config import require_names
 from ..workers.door import Call
 from ..workers.front import Bounds, Front
 from ..workers.process import open_log
-from ..workers.records import require_text
 from .blocks import BlockEngine, Hooks, Install
 from .lease import Admission
 
@@ -135,10 +134,9 @@ class EmbeddedGate:
         LeaseEnded if the gate ends the block; and here, before anything is asked, TypeError and ValueError for ids
         that are too long or no text, labels that are no texts, a `pin` or `hold` that is no number.
         """
-        texts = {"session": session, "client": client, "lease": lease}
-        require_text(**texts)
-        for name, value in texts.items():
-            if len(value) > ID_LIMIT:
+        for name, value in {"session": session, "client": client, "lease": lease}.items():
+            # Whether it is a text at all is judged with the call.
+            if isinstance(value, str) and len(value) > ID_LIMIT:
                 raise ValueError(f"{name} has {len(value)} characters: at most {ID_LIMIT}")
         if labels is not None and not isinstance(labels, Mapping):
             raise TypeError(f"labels are {labels!r}: give names with their texts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from grpc import StatusCode, aio
@@ -62,7 +62,7 @@ class Newer(gate_pb2_grpc.GateServicer):
     """A server of another version: its gates know a state that is none here."""
 
     def _reply(self) -> pb.GateReply:
-        return pb.GateReply(snapshot=pb.GateSnapshot(state=99), number=1, incarnation="i")  # pyright: ignore[reportArgumentType]
+        return pb.GateReply(snapshot=pb.GateSnapshot(state=cast(Any, 99)), number=1, incarnation="i")
 
     async def Get(self, request: Any, context: Any) -> pb.GateReply:
         return self._reply()

@@ -359,9 +359,7 @@ async def test_a_manifest_that_cannot_be_read_ends_an_operation_and_no_controlle
         (tmp_path / "away").rename(tmp_path / "manifests")
         assert (await run.client.status()).term == 1
         gate = run.replicas["r0"].gate
-        async with asyncio.timeout(30):
-            while gate.state != "OPEN":  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        assert await run.controller.changed.until(lambda: gate.state == "OPEN", 30.0)
 
 
 async def test_a_pause_is_over_with_its_last_member(tmp_path: Path) -> None:

@@ -149,10 +149,8 @@ async def test_a_life_that_the_host_has_no_room_for_ends_nothing_else_and_counts
         for life in range(1, 50):
             (tmp_path / "processes" / f"c.{life}.json").symlink_to("/dev/full")
         supervisor.keep(controller(tmp_path))
-        async with asyncio.timeout(30):
-            while len(lives := supervisor.roster.lives()) < 4:  # noqa: ASYNC110 - a roster tells nobody
-                await asyncio.sleep(0.05)
-        assert "No space left" in str(lives[0].ended)
+        assert await supervisor.changed.until(lambda: len(supervisor.roster.lives()) >= 4, 30.0)
+        assert "No space left" in str(supervisor.roster.lives()[0].ended)
         assert supervisor.roster.holds() == {}
 
 
