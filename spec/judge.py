@@ -160,6 +160,10 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
         return Row(system.name, _properties(system), 0, 0.0, {}, f"not judged: {ALONE}", unjudged=True)
     seconds = time.monotonic() - began
     trouble = next((t for t in _troubles(system, results)), "")
+    claims = judged_claims(system, model, results)
+    left = [claim.name for claim in claims if not claim.judged]
+    unjudged = bool(left) and not trouble
+    trouble = trouble or (f"{', '.join(left)} not judged: {ALONE}" if left else "")
     verdicts = {name: _said(system, r) for name, r in results.items()}
     # TLC names the actions; the other checker may name an operator inside.
     worst = next((results[c] for c in reversed(CHECKERS) if c in results and results[c].verdict == "violated"), None)
@@ -169,18 +173,20 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
         make = partial(counterexample, model, worst, name=system.name, machines=system.machines, meaning=about)
         examples[worst.violated] = make
     distinct = max((r.distinct for r in results.values()), default=0)
-    claims = judged_claims(system, model, results)
-    return Row(system.name, _properties(system), distinct, seconds, verdicts, trouble, examples, claims=claims)
+    return Row(
+        system.name, _properties(system), distinct, seconds, verdicts, trouble, examples, claims=claims,
+        unjudged=unjudged,
+    )  # fmt: skip
 
 
 def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout: float) -> dict[str, CheckResult]:
     stop = threading.Event()
     runs: dict[str, Callable[[], CheckResult]] = {}
-    alone = system.tlc_only or system.behaviours or system.config.properties
+    alone = system.tlc_only or system.behaviours or not _safety(system)
     if system.violates and not alone:
         checkers = checkers[:1]
     if tla_checker.NAME in checkers and not alone:
-        runs[tla_checker.NAME] = partial(tla_checker.check, model, timeout=timeout)
+        runs[tla_checker.NAME] = partial(tla_checker.check, model.safety_only(), timeout=timeout)
     if tlc.NAME in checkers and system.behaviours:
         runs[tlc.NAME] = partial(
             tlc.simulate, model, behaviours=system.behaviours, depth=system.depth, timeout=timeout, stop=stop
@@ -194,6 +200,12 @@ def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout
         except BaseException:
             stop.set()
             raise
+
+
+def _safety(system: SystemModel) -> bool:
+    """Whether a model has what both checkers judge. Where a property over runs must fail, TLC alone finds it."""
+    safety = system.config.invariants or system.config.check_deadlock
+    return bool(safety) and system.violates not in system.config.properties
 
 
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:

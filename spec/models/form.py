@@ -37,8 +37,8 @@ class SystemModel:
 
     `distinct` is the number of distinct states, 0 where the run ends at a violation, for random
     behaviours, and where the number is not held to. `faults` are the kinds of fault that the model has,
-    by the names in `FAULTS`. A model with temporal properties is judged by TLC alone, and so is one
-    with `tlc_only`. In profile *simulate* TLC takes `behaviours` random behaviours of up to `depth`
+    by the names in `FAULTS`. Temporal properties are judged by TLC alone, and so is all of a model with
+    `tlc_only`. In profile *simulate* TLC takes `behaviours` random behaviours of up to `depth`
     steps. The module stands in `folder`, over the operators of `machines`.
     """
 

@@ -4,7 +4,8 @@ Rules of this file:
 
 - The kinds are those that the models of weights swapped under live requests have: `WeightSync` and
   `RequestPath`.
-- Key states and temporal properties do not count: a pair is met where safety is explored to its end.
+- A pair is met where safety is explored to its end: key states, and models of properties over runs alone,
+  do not count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MODULES = frozenset({"WeightSync", "RequestPath"})
 
 def pairs(models: Sequence[SystemModel]) -> dict[tuple[str, str], tuple[str, ...]]:
     """For each pair of kinds that the models have, in the order of `FAULTS`, the models with both."""
-    counted = [m for m in models if m.module in MODULES and not (m.violates or m.config.properties or m.behaviours)]
+    counted = [m for m in models if m.module in MODULES and m.config.invariants and not (m.violates or m.behaviours)]
     kinds = [kind for kind in FAULTS if any(kind in m.faults for m in counted)]
     return {
         (one, other): tuple(m.name for m in counted if {one, other} <= m.faults)

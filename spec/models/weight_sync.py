@@ -52,17 +52,19 @@ def _kinds(faults: str) -> frozenset[str]:
 
 
 def _holds(
-    name: str, about: str, distinct: int, *, also: tuple[str, ...] = (), profile: Profile = "small",
-    alone: bool = False, behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
+    name: str, about: str, distinct: int, *, also: tuple[str, ...] = (), ends: tuple[str, ...] = (),
+    profile: Profile = "small", behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
 ) -> SystemModel:  # fmt: skip
-    """A model whose safety must hold; by TLC `alone` and outside the small profile, with symmetry where it
-    explores all."""
-    alike = alone or profile == "full"
-    constants = bounds(faults=faults, alike=alike, **at)
-    config = Config(constants=constants, invariants=(*SAFETY, *also), symmetry="Alike" if alike else "")
+    """A model whose safety must hold, and what must come in the `ends`; outside the small profile by TLC alone,
+    with symmetry where it explores all."""
+    alike = profile == "full"
+    config = Config(
+        constants=bounds(faults=faults, alike=alike, **at), spec="FairSpec" if ends else "",
+        invariants=(*SAFETY, *also), properties=ends, symmetry="Alike" if alike else "",
+    )  # fmt: skip
     return SystemModel(
         name, about, "WeightSync", config, distinct=distinct, profile=profile, faults=_kinds(faults),
-        tlc_only=alone or profile != "small", behaviours=behaviours, depth=depth,
+        tlc_only=profile != "small", behaviours=behaviours, depth=depth,
     )  # fmt: skip
 
 
@@ -104,16 +106,12 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         2229, replicas=2, faults="deadline",
     ),
     _holds(
-        "keep", "1 replica of 2 ranks, a lease that is kept, two operations",
-        2251, also=("Pruned",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
+        "keep", "1 replica of 2 ranks, a lease that is kept, two operations; every seal ends",
+        2251, also=("Pruned",), ends=("L1",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
     ),
     _holds(
         "stale", "1 replica, a takeover at any step, the older controller goes on",
         795, also=("Recorded",), terms=2, faults="stale-controller",
-    ),
-    _holds(
-        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
-        4412, also=("Recorded",), alone=True, replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "lend", "1 replica whose device is lent, silence and crashes",
@@ -140,10 +138,6 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         1382, replicas=2, slots=0, minimum=2, faults="deadline silence",
     ),
     _ends(
-        "live", "every seal of a gate with weights ends reopened or poisoned",
-        2251, "FairSpec", ("L1",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
-    ),
-    _ends(
         "publishes", "what is begun is published if nothing fails; a lent device is given back",
         102, "LivelySpec", ("L5", "GivenBack"), scene="lend",
     ),
@@ -162,6 +156,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
         14585, profile="full", replicas=2, epochs=2, faults=_ENGINE,
+    ),
+    _holds(
+        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
+        4412, also=("Recorded",), profile="full", replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "stale-full", "2 replicas, an operation and a takeover, the older controller goes on",

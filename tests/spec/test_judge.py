@@ -160,3 +160,29 @@ def test_a_run_out_of_time_is_not_proven_and_says_what_to_do():
     full = next(m for m in MODELS if m.name == "swap")
     row = judge_system(full, checkers=("TLC",), timeout=1.5)
     assert row.trouble == "TLC: not proven: stopped at its time limit of 1.5 s; give it more, or smaller bounds"
+
+
+def test_of_a_model_with_both_each_checker_judges_what_it_can(mixed):
+    row = judge_system(mixed)
+    assert row.ok
+    assert row.verdicts == {"tla-checker": "holds", "TLC": "holds"}
+    by = {claim.name: [judged.checker for judged in claim.judged] for claim in row.claims}
+    assert by == {"G2": ["tla-checker", "TLC"], "L1": ["TLC"]}
+
+
+def test_a_property_over_runs_is_not_judged_where_its_checker_is_not_asked(mixed):
+    row = judge_system(mixed, checkers=("tla-checker",))
+    assert (row.verdicts, row.ok, row.unjudged) == ({"tla-checker": "holds"}, False, True)
+    assert row.trouble.startswith("L1 not judged: TLC alone judges this")
+
+
+def test_a_property_over_runs_that_must_fail_is_asked_of_its_checker(mixed):
+    row = judge_system(replace(mixed, violates="L1"))
+    assert row.verdicts == {"TLC": "holds"}
+    assert "L1 should fail and does not" in row.trouble
+
+
+@pytest.fixture
+def mixed():
+    config = replace(GATE_OF_ONE.config, spec="FairSpec", invariants=("G2",), properties=("L1",))
+    return replace(GATE_OF_ONE, violates="", config=config)
