@@ -107,7 +107,8 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     ),
     _holds(
         "keep", "1 replica of 2 ranks, a lease that is kept, two operations; every seal ends",
-        2251, also=("Pruned",), ends=("L1",), ranks=2, mode="keep", epochs=2, versions=2, faults="deadline engine unknown",
+        2251, also=("Pruned",), ends=("L1",), ranks=2, mode="keep", epochs=2, versions=2,
+        faults="deadline engine unknown",
     ),
     _holds(
         "stale", "1 replica, a takeover at any step, the older controller goes on",
