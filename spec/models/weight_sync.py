@@ -53,18 +53,18 @@ def _kinds(faults: str) -> frozenset[str]:
 
 def _holds(
     name: str, about: str, distinct: int, *, also: tuple[str, ...] = (), ends: tuple[str, ...] = (),
-    profile: Profile = "small", behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
+    profile: Profile = "small", alone: bool = False, behaviours: int = 0, depth: int = 0, faults: str = "", **at: Any,
 ) -> SystemModel:  # fmt: skip
-    """A model whose safety must hold, and what must come in the `ends`; outside the small profile by TLC alone,
-    with symmetry where it explores all."""
-    alike = profile == "full"
+    """A model whose safety must hold, and what must come in the `ends`; by TLC `alone` and outside the small
+    profile, with symmetry where it explores all."""
+    alike = alone or profile == "full"
     config = Config(
         constants=bounds(faults=faults, alike=alike, **at), spec="FairSpec" if ends else "",
         invariants=(*SAFETY, *also), properties=ends, symmetry="Alike" if alike else "",
     )  # fmt: skip
     return SystemModel(
         name, about, "WeightSync", config, distinct=distinct, profile=profile, faults=_kinds(faults),
-        tlc_only=profile != "small", behaviours=behaviours, depth=depth,
+        tlc_only=alone or profile != "small", behaviours=behaviours, depth=depth,
     )  # fmt: skip
 
 
@@ -115,6 +115,10 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
         795, also=("Recorded",), terms=2, faults="stale-controller",
     ),
     _holds(
+        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
+        4412, also=("Recorded",), alone=True, replicas=2, slots=0, terms=2, faults="stale-controller",
+    ),
+    _holds(
         "lend", "1 replica whose device is lent, silence and crashes",
         1444, terms=2, scene="lend", faults="deadline silence trainer-crash controller-crash",
     ),
@@ -157,10 +161,6 @@ WEIGHT_SYNC: tuple[SystemModel, ...] = (
     _holds(
         "engine-full", "2 replicas, engines fail, requests are lost, an operation and one to catch up",
         14585, profile="full", replicas=2, epochs=2, faults=_ENGINE,
-    ),
-    _holds(
-        "stale-pair", "2 replicas without requests, a takeover at any step, the older controller goes on",
-        4412, also=("Recorded",), profile="full", replicas=2, slots=0, terms=2, faults="stale-controller",
     ),
     _holds(
         "stale-full", "2 replicas, an operation and a takeover, the older controller goes on",
