@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from sluicegate.cli import main
+from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.weights.shm import run_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 Check = Callable[..., tuple[int, str]]
@@ -105,3 +110,33 @@ def test_a_plain_store_behind_a_fence_that_is_claimed_fails_the_check(check: Che
     fenced = next(model for model in lock.MODELS if model.name == "fenced")
     row = judge_system(replace(fenced, violates="NoneOverwritten"))
     assert "NoneOverwritten should fail and does not" in row.trouble
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_operated_run_publishes_is_seen_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [sys.executable, "-m", "examples.operated", str(folder), "--every", "0.5"]
+    running = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert running.stdout is not None
+        first = next(line for line in running.stdout if "published in" in line)
+        assert "version 0 published in" in first
+        assert "without" not in first
+        looked = [sys.executable, "-m", "sluicegate", "status", str(folder), "--within", "30", "--format", "json"]
+        seen = subprocess.run(looked, capture_output=True, text=True, timeout=120, check=False)
+        assert seen.returncode == 0, seen.stdout + seen.stderr
+        assert [r["state"] for r in json.loads(seen.stdout)["replicas"]] == ["SERVING", "SERVING"]
+        assert any(" of r0 by " in line for line in running.stdout)
+        running.send_signal(signal.SIGINT)
+        said = running.stdout.read()
+        assert running.wait(120) == 130, said
+        assert "Traceback" not in said
+    finally:
+        running.kill()
+        running.wait()
+    with Roster(folder / "register.db") as roster:
+        lives = roster.lives()
+    assert len(lives) == 3
+    assert [life.pid for life in lives if Path(f"/proc/{life.pid}").exists()] == []
+    assert not run_folder(f"operated-{running.pid}").exists()
