@@ -5,6 +5,7 @@ Figures are ratios of things measured side by side in one run; absolute rates be
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import platform
@@ -23,10 +24,16 @@ PARTS = {
 
 
 def main(names: list[str]) -> int:
-    """Run the parts named, or all; 2 for a name that is none."""
+    """Run the parts named, or all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, epilog="example: python -m bench traces checkers",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    told = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure, by default all. {told}")
+    names = parser.parse_args(names).names
     if unknown := [name for name in names if name not in PARTS]:
-        print(f"bench: no part {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
-        return 2
+        parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.1f} at the start")
     for name in names or PARTS:

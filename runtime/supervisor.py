@@ -33,9 +33,10 @@ from .signals import Signal
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 LOOK_S = 0.2
+"""How often the roster is looked at for orders and releases."""
+
 AGAIN_S = 2.0
 """How long after a process could not be begun it is tried again."""
-"""How often the roster is looked at for orders and releases."""
 
 GONE_S = 10.0
 """How long the process of an earlier supervisor may take to be gone after it was killed."""
@@ -130,23 +131,25 @@ class Supervisor:
         while True:
             await self._released(charge.name)
             incarnation = await self._stored(lambda: self.roster.begin(charge.name, charge.role))
-            is_begun, status = True, None
             try:
                 how, status = await self._live(charge, incarnation)
             except HostError as error:
-                is_begun, how = False, str(error)
-            await self._stored(lambda life=incarnation, how=how: self.roster.end(life, how))
-            self.changed.notify()
-            if charge.role == "controller" and status == OVERRULED:
-                return
-            if await self._read(lambda life=incarnation: self.roster.is_retired(life)):
+                # It is the host's trouble, and no death of this process.
+                if await self._over(incarnation, str(error)):
+                    return
+                _log.error("%s: %s", incarnation, error)
+                await asyncio.sleep(AGAIN_S)
+                continue
+            if await self._over(incarnation, how) or (charge.role == "controller" and status == OVERRULED):
                 return
             _log.error("%s: %s", incarnation, how)
-            if is_begun:
-                await self._count(charge.name, how)
-            else:
-                # It is the host's trouble, and no death of this process.
-                await asyncio.sleep(AGAIN_S)
+            await self._count(charge.name, how)
+
+    async def _over(self, incarnation: str, how: str) -> bool:
+        """Write the end of a life down; whether it retired, and is not to be replaced."""
+        await self._stored(lambda: self.roster.end(incarnation, how))
+        self.changed.notify()
+        return await self._read(lambda: self.roster.is_retired(incarnation))
 
     async def _stored(self, write: Callable[[], T]) -> T:
         """What a write of the roster gives, once it works."""
