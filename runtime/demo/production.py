@@ -12,13 +12,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Coroutine
+from array import array
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from ...statemachines.session import Rebinding
 from ..models import CharTokenizer
 from ..sessions import Router, Sampling, SessionClosed, Turn, TurnLost, TurnRefused
+from ..sessions.traces import Branch, branches
 from ..tasks import Episode, Split, Task
 from .record import Record
 
@@ -52,6 +54,19 @@ class Conversation:
     def versions(self) -> list[int]:
         """The version of each token that the agent was given."""
         return [v for t in self.turns for v in t.versions]
+
+    def is_told_by(self, found: Sequence[Branch]) -> bool:
+        """Whether one branch alone has what the agent was given, turn by turn, with the same labels."""
+        if len(found) != 1:
+            return False
+        branch = found[0]
+        told = zip(branch.turns, branch.token_ids, branch.log_probs, branch.versions, strict=True)
+        given = [
+            (number, token, logprob, version)
+            for number, turn in enumerate(self.turns, start=1)
+            for token, logprob, version in zip(turn.ids, array("f", turn.logprobs), turn.versions, strict=True)
+        ]
+        return branch.requests == [t.lease for t in self.turns] and [label for label in told if label[0]] == given
 
     @property
     def reward(self) -> float:
@@ -155,7 +170,7 @@ class Agents:
         """Take and release every trace of a group: what was trained on is retired."""
         for conversation in group.conversations:
             taken = await self.router.take(conversation.session, CONSUMER)
-            if [t.lease for t in taken] != [t.lease for t in conversation.turns]:
+            if not conversation.is_told_by(list(branches(conversation.session, taken))):
                 raise ProductionError(f"{conversation.session}: its trace is not what its agent was given")
             await self.router.release(conversation.session, CONSUMER)
 

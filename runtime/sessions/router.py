@@ -36,6 +36,7 @@ from ..controller.controller import Controller
 from ..controller.member import Member
 from ..tracelog import TraceLog
 from .sampling import Sampling
+from .traces import Tree
 
 FINISH = rollout_pb2.FinishReason
 ASK_AGAIN_S, CALL_S = 0.2, 2.0
@@ -88,7 +89,7 @@ class _Call:
 class SessionActions:
     """What the Session machine asks for. The router settles what was not sent when its call ends."""
 
-    def __init__(self, traces: dict[str, list[Turn]]) -> None:
+    def __init__(self, traces: dict[str, Tree]) -> None:
         self._traces = traces
 
     async def settle_not_sent(self, instance: str, leases: frozenset[str]) -> None:
@@ -110,7 +111,7 @@ class Router:
         patience: float = 60.0, call: float = 120.0,
     ) -> None:  # fmt: skip
         self._controller, self._patience, self._call = controller, patience, call
-        self.traces: dict[str, list[Turn]] = {}
+        self.traces: dict[str, Tree] = {}
         logged = log.of("Session") if log else None
         self.sessions = MachineHost(
             SESSION,
@@ -150,13 +151,13 @@ class Router:
             raise ValueError(f"session {session} was opened before: take a new id")
         self.sessions.create(session, policy=policy)
         self._numbers[session] = itertools.count(1)
-        self.traces[session] = []
+        self.traces[session] = Tree()
 
     async def finish(self, session: str) -> None:
         """The conversation is complete. Raises SessionClosed if it cannot be."""
         await self._durably(session, Session.Finish())
 
-    async def take(self, session: str, consumer: str) -> list[Turn]:
+    async def take(self, session: str, consumer: str) -> Tree:
         """Begin to read the trace as `consumer`. Raises SessionClosed."""
         await self._durably(session, Session.Take(consumer=consumer))
         return self.traces[session]
@@ -196,7 +197,8 @@ class Router:
                 raise SessionClosed(session, begun)
             try:
                 turn = await self._generate(call, prompt_ids, sampling, seed, until - loop.time())
-                self.traces[session].append(turn)
+                spans = [(version, len(list(same))) for version, same in itertools.groupby(turn.versions)]
+                self.traces[session].grow(turn.lease, prompt_ids, turn.ids, turn.logprobs, spans, turn.reason)
                 return turn
             except TurnRefused as refusal:
                 if not refusal.retry or loop.time() >= until:

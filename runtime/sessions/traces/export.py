@@ -1,0 +1,67 @@
+"""What is trained on: the ways through a session's tree, each token with how and by what it was made.
+
+Rules of this file:
+
+- Each token that the model made is trained on once, in the first branch that has it; in others it is context.
+- Context has turn 0, log-probability 0 and version 0, as what the environment wrote.
+- What a request made that did not complete is context too: it stands before what came later.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from .tree import Tree
+
+COMPLETE = frozenset({"stop", "length"})
+"""The endings of requests whose tokens are trained on."""
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """One way through a session. `token_ids`, `turns`, `log_probs` and `versions` have one item for each token.
+
+    `turns` says who made a token: 0 for context, k for what the model made for the k-th of `requests`. `log_probs`
+    are natural logarithms under the weights of `versions`.
+    """
+
+    session: str
+    requests: list[str] = field(default_factory=list)
+    token_ids: array[int] = field(default_factory=lambda: array("I"))
+    turns: array[int] = field(default_factory=lambda: array("I"))
+    log_probs: array[float] = field(default_factory=lambda: array("f"))
+    versions: array[int] = field(default_factory=lambda: array("Q"))
+
+    def _context(self, tokens: array[int]) -> None:
+        blank = bytes(8 * len(tokens))
+        self.token_ids += tokens
+        self.turns.frombytes(blank[: 4 * len(tokens)])
+        self.log_probs.frombytes(blank[: 4 * len(tokens)])
+        self.versions.frombytes(blank)
+
+
+def branches(session: str, tree: Tree, trained: Collection[str] = COMPLETE) -> Iterator[Branch]:
+    """Each way through the tree with tokens to train on: those of requests that ended in one of `trained`."""
+    goes_on = {s.parent for s in tree.segments if s.parent and s.at == len(tree.segments[s.parent - 1])}
+    told: dict[int, int] = {}
+    for leaf in tree.segments:
+        if leaf.number in goes_on:
+            continue
+        branch = Branch(session)
+        for segment, at in tree.path(leaf.number):
+            made = max(0, at - len(segment.given))
+            branch._context(segment.given[:at])
+            known = min(made, told.get(segment.number, 0) if segment.ending in trained else made)
+            branch._context(segment.made[:known])
+            if made > known:
+                branch.requests.append(segment.request)
+                branch.token_ids += segment.made[known:made]
+                branch.turns += array("I", [len(branch.requests)]) * (made - known)
+                branch.log_probs += segment.logprobs[known:made]
+                versions = array("Q", [v for v, count in segment.spans for _ in range(count)])
+                branch.versions += versions[known:made]
+                told[segment.number] = made
+        if branch.requests:
+            yield branch
