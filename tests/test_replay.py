@@ -11,13 +11,27 @@ from typing import Any
 import pytest
 import small_gate
 
+from sluicegate import (
+    Event,
+    Machine,
+    Nat,
+    Scope,
+    State,
+    Table,
+    always,
+    columns,
+    go,
+    leads_to,
+    never,
+    row,
+)
 from sluicegate.cli import main
 from sluicegate.replaying.cases import case
 from sluicegate.replaying.replay import Replay, ReplayError, replay
 from sluicegate.replaying.stage import Stage
 from sluicegate.replaying.telling import lines, verdict
 from sluicegate.spec.checkers import tla_checker, tlc
-from sluicegate.spec.counterexamples import Counterexample, Moment, counterexample
+from sluicegate.spec.counterexamples import Counterexample, Moment, counterexample, of_run
 from sluicegate.spec.models import MODELS
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
@@ -83,6 +97,107 @@ def test_what_comes_after_the_first_refusal_is_not_tried(refused: Counterexample
     done = replay(more)
     assert len(done.steps) == len(refused.steps)
     assert verdict(done).endswith("; the 2 after it were not tried")
+
+
+# -- files that were altered -----------------------------------------------------------------------
+
+
+class Turn(Machine):
+    """Goes round; asked for never to come to its end, and to come there where it went."""
+
+    LEFT, RIGHT, END = State(), State(), State()
+    turns = Nat(0)
+
+    class Go(Event): ...
+
+    class Stop(Event): ...
+
+    table = Table(
+        columns(LEFT, RIGHT, END),
+        row(Go, go(RIGHT).do(turns.set(turns + 1)), LEFT, END),
+        row(Stop, END, END, END),
+    )
+    few = always(turns < 2)
+    lefty = never(RIGHT)
+    begins = always(turns > 0)
+    ends = leads_to(RIGHT, END)
+    scope = Scope(nat=2)
+
+
+def turned(*events: Event, property: str = "few") -> Counterexample:
+    return of_run(Turn, Turn.initial(), events, property, "as it was declared")
+
+
+GO, STOP = Turn.Go(), Turn.Stop()
+FEW = turned(GO, GO, GO)
+
+
+def with_step(number: int, **change: Any) -> Counterexample:
+    steps = [replace(step, **change) if n == number else step for n, step in enumerate(FEW.steps)]
+    return replace(FEW, steps=tuple(steps))
+
+
+@pytest.mark.parametrize(
+    ("altered", "said"),
+    [
+        (
+            replace(FEW, steps=tuple(replace(step, events=()) for step in FEW.steps)),
+            "no event of Turn explains what became of Turn, at step 1 of 3; the 2 after it were not tried",
+        ),
+        (
+            with_step(3, events=(), state={"m": '[state |-> "END", turns |-> 2]'}),
+            "no event of Turn explains what became of Turn, at step 3 of 3",
+        ),
+        (replace(FEW, steps=FEW.steps[:1]), "the real machine is born so, and few holds nevertheless"),
+        (
+            replace(FEW, steps=(FEW.steps[0], replace(FEW.steps[0], action="Stutter"))),
+            "no real machine was given an event: nothing is shown of what they do",
+        ),
+        (
+            with_step(0, state={"m": '[state |-> "LEFT", turns |-> 1]'}),
+            "no Turn is born as the first step has it, at step 0 of 3; the 3 after it were not tried",
+        ),
+        (replace(FEW, steps=FEW.steps[:2]), "the real machines follow its one step, and few holds nevertheless"),
+        (replace(FEW, property="ends"), "the real machines follow all 3 steps"),
+        (
+            replace(turned(GO, STOP, property="ends"), loop=2),
+            "the real machines follow all 2 steps, and then stand still, and ends holds nevertheless",
+        ),
+    ],
+)
+def test_what_no_event_explains_and_what_breaks_nothing_is_not_followed(altered: Counterexample, said: str) -> None:
+    done = replay(altered, (Turn,))
+    assert verdict(done) == said
+    assert done.follows is (altered.property == "ends" and altered.loop is None)
+    assert list(lines(done))[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("example", "said"),
+    [
+        (FEW, "the real machines follow all 3 steps"),
+        (turned(GO, property="lefty"), "the real machines follow its one step"),
+        (turned(property="begins"), "the real machine is born so"),
+        (replace(turned(GO, property="ends"), loop=1), "the real machines follow its one step, and then stand still"),
+    ],
+)
+def test_a_machine_alone_is_followed_where_its_property_is_broken(example: Counterexample, said: str) -> None:
+    done = replay(example, (Turn,))
+    assert (done.follows, verdict(done)) == (True, said)
+    run_case(case(example, (Turn,)))
+
+
+def test_a_property_that_nothing_claims_is_refused(installed: Counterexample) -> None:
+    with pytest.raises(ReplayError, match="Turn has no property nonsense, it has few, lefty, begins, ends"):
+        replay(replace(FEW, property="nonsense"), (Turn,))
+    own = next(m for m in MODELS if m.violates)
+    with pytest.raises(ReplayError, match=f"{own.name} has no property nonsense, it has {own.violates}"):
+        replay(replace(installed, model=own.name, module=own.module, property="nonsense"))
+
+
+def test_a_step_at_which_a_machine_alone_is_another_is_refused() -> None:
+    with pytest.raises(ReplayError, match="step 2 of Turn is no Turn"):
+        replay(with_step(2, state={"m": "1"}), (Turn,))
 
 
 # The first key state of each module: what their actions are to the machines is not only claimed.

@@ -6,8 +6,10 @@ Rules of this file:
   is theirs, and is compared with what the model says.
 - A replay ends at the first step that a real machine does not take as the model does: from there on
   it is another behaviour.
-- What is no event of a machine (a device, the network, a process that ends) is said and passed over;
-  a machine that then stands elsewhere is set up anew, as another life of its process.
+- What is no event of a machine (a device, the network, a process that ends) is said and passed over.
+  Where a process begins, its machines are set up anew; elsewhere a machine moves by its events alone.
+- A file is believed in nothing that can be asked here: what no event explains is not followed, nor is a
+  file that gives no event to any machine, nor that of a machine alone whose property holds.
 """
 
 from __future__ import annotations
@@ -17,18 +19,22 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..runtime.controller.converge import converge
+from ..spec.checkers import DEADLOCK
 from ..spec.checkers.tla_values import Function, parse
 from ..spec.counterexamples import Counterexample, MachineStep, Moment
 from ..spec.counterexamples.actions import STORED, meaning
 from ..spec.counterexamples.make import actor_of
 from ..spec.counterexamples.records import Path, instances
 from ..spec.counterexamples.text import title
-from ..statemachines.compiler import Outcome
+from ..spec.models import MODELS
+from ..statemachines.compiler import Outcome, predicate
+from ..statemachines.ir import Property
 from ..statemachines.machines import MACHINES
 from ..statemachines.values import decode
 from .stage import Actor, Stage
 
 Kind = Literal["follows", "refuses", "differs"]
+ANEW = "save it anew with `check --save`"
 
 
 class ReplayError(ValueError):
@@ -70,7 +76,10 @@ class Given:
 
 @dataclass(slots=True)
 class Replayed:
-    """One step: what it is in the model, the events that it gave, machines set up anew, and remarks."""
+    """One step: what it is in the model, the events that it gave, machines set up anew, and remarks.
+
+    `unexplained` says of each machine that stands elsewhere, by no event, where it does.
+    """
 
     number: int
     action: str
@@ -78,45 +87,109 @@ class Replayed:
     given: list[Given] = field(default_factory=list)
     begun: list[tuple[str, Any]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    unexplained: list[str] = field(default_factory=list)
 
     @property
     def diverges(self) -> bool:
-        return any(given.kind != "follows" for given in self.given)
+        return bool(self.unexplained) or any(given.kind != "follows" for given in self.given)
 
 
 @dataclass(slots=True)
 class Replay:
-    """What came of a counterexample. `steps` end at the first that the real machines do not follow."""
+    """What came of a counterexample. `steps` end at the first that the real machines do not follow.
+
+    `newborn`: it begins with a machine alone as that is born, so that one without steps shows something too.
+    `holds`: the machine's property is not broken by the steps, although all are followed.
+    """
 
     example: Counterexample
     steps: list[Replayed] = field(default_factory=list)
+    newborn: bool = False
+    holds: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether no real machine was given anything, so that nothing is shown of what they do."""
+        return not any(step.given for step in self.steps) and not (self.newborn and len(self.example.steps) == 1)
 
     @property
     def follows(self) -> bool:
-        """Whether the real machines took every step as the model did."""
-        return not any(step.diverges for step in self.steps)
+        """Whether the real machines took every step as the model did, and that shows what the file says."""
+        return not (any(step.diverges for step in self.steps) or self.empty or self.holds)
 
 
 def replay(example: Counterexample, machines: Sequence[Any] = ()) -> Replay:
     """Run a counterexample on the real machines, those of this project and `machines`.
 
-    Not inside a running event loop. Raises ReplayError where there is no machine to replay on, or an
-    event that its machine does not have.
+    Not inside a running event loop. Raises ReplayError where there is no machine to replay on, an event
+    that its machine does not have, or a property that the machine or this project's model does not claim.
     """
     every = (*machines, *MACHINES)
     states = [{name: parse(text) for name, text in step.state.items()} for step in example.steps]
     stand = [instances(state, every) for state in states]
     if not any(stand):
         raise ReplayError(f"{example.model} has no machine in its states: name those it is made of, as MODULE:CLASS")
-    done = Replay(example)
+    alone = _alone(example, stand)
+    claim = _claim(example, alone)
+    done = Replay(example, newborn=alone is not None)
     with Stage() as stage:
         run = _Run(example, {m.__name__: m for m in reversed(every)}, stage)
         for number, (step, state, now) in enumerate(zip(example.steps, states, stand, strict=True)):
             replayed = run.step(number, step, state, now)
             done.steps.append(replayed)
+            if number == 0 and alone is not None and not _born(stand[0]):
+                replayed.unexplained.append(f"no {alone.__name__} is born as the first step has it")
             if replayed.diverges:
-                break
+                return done
+    if claim is not None:
+        run_of = [snapshot for now in stand for _, snapshot in now.values()]
+        done.holds = not _broken(claim, alone, run_of, example.loop)
     return done
+
+
+def _alone(example: Counterexample, stand: Sequence[Mapping[Path, tuple[Any, Any]]]) -> Any:
+    """The machine of which alone an example is, or None. Raises ReplayError for a step that does not have it."""
+    machine = next((m for m, _ in stand[0].values() if example.module == f"MC{m.__name__}"), None)
+    if machine is not None:
+        for number, now in enumerate(stand):
+            if [m for m, _ in now.values()] != [machine]:
+                raise ReplayError(f"step {number} of {example.model} is no {machine.__name__}: {ANEW}")
+    return machine
+
+
+def _claim(example: Counterexample, alone: Any) -> Property | None:
+    """The property that a machine alone breaks. Raises ReplayError for a name that nothing here claims."""
+    if alone is not None:
+        claims = {claim.name: claim for claim in alone.ir.properties}
+        if example.property not in claims:
+            known = ", ".join(claims) or "none"
+            raise ReplayError(f"{alone.__name__} has no property {example.property}, it has {known}: {ANEW}")
+        return claims[example.property]
+    for system in MODELS:
+        if (system.name, system.module) == (example.model, example.module):
+            known = (*system.properties, DEADLOCK)
+            if example.property not in known:
+                raise ReplayError(f"{system.name} has no property {example.property}, it has {known[0]}: {ANEW}")
+    return None
+
+
+def _born(now: Mapping[Path, tuple[Any, Any]]) -> bool:
+    ((machine, snapshot),) = now.values()
+    given = {f.name: getattr(snapshot, f.name) for f in machine.ir.fields if f.given}
+    return machine.initial(**given) == snapshot
+
+
+def _broken(claim: Property, machine: Any, run: Sequence[Any], loop: int | None) -> bool:
+    """Whether a run of snapshots, of which the last leads back to `loop`, breaks a property."""
+    asks = predicate(machine, claim.condition)
+    if claim.kind != "leads_to":
+        return asks(run[-1]) is (claim.kind == "never")
+    assert claim.then is not None
+    kept = predicate(machine, claim.then)
+    open_ = next((n for n in reversed(range(len(run))) if kept(run[n])), -1) + 1
+    if loop is not None and loop < open_:
+        return False
+    return any(asks(snapshot) for snapshot in run[open_:])
 
 
 class _Run:
@@ -147,7 +220,7 @@ class _Run:
     def begin(self, path: Path, machine: Any, snapshot: Any, replayed: Replayed) -> None:
         name = actor_of(path, machine.__name__)
         if path in self.actors and not meaning(self.example.module, replayed.action).begins:
-            replayed.remarks.append(f"no event of {machine.__name__} explains what became of {name}")
+            replayed.unexplained.append(f"no event of {machine.__name__} explains what became of {name}")
         self.actors[path] = self.stage.put(name, snapshot)
         replayed.begun.append((name, snapshot))
 
@@ -155,7 +228,7 @@ class _Run:
         path = tuple(step.path.split("."))
         where = f"step {number} of {self.example.model}"
         if path not in self.actors or path not in now:
-            raise ReplayError(f"{where}: there is no machine at {step.path}: save it anew with `check --save`")
+            raise ReplayError(f"{where}: there is no machine at {step.path}: {ANEW}")
         actor, event = self.actors[path], event_of(self.machines, step, where)
         before = actor.now
         outcome = actor.step(event)

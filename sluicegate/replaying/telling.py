@@ -21,12 +21,19 @@ def lines(done: Replay) -> Iterator[str]:
 def verdict(done: Replay) -> str:
     """The end of a replay in one line."""
     last, all_ = done.steps[-1], len(done.example.steps) - 1
-    if done.follows:
+    rest = f"; the {all_ - last.number} after it were not tried" if last.number < all_ else ""
+    if last.unexplained:
+        return f"{last.unexplained[0]}, at step {last.number} of {all_}{rest}"
+    if done.empty:
+        return "no real machine was given an event: nothing is shown of what they do"
+    if not last.diverges:
         loop = done.example.loop
         ever = "" if loop is None else f", and then {'stand still' if loop == all_ else f'step {loop} comes again'}"
-        return f"the real machines follow {'its one step' if all_ == 1 else f'all {all_} steps'}{ever}"
+        holds = f", and {done.example.property} holds nevertheless" if done.holds else ""
+        if not all_:
+            return f"the real machine is born so{ever}{holds}"
+        return f"the real machines follow {'its one step' if all_ == 1 else f'all {all_} steps'}{ever}{holds}"
     given = next(g for g in last.given if g.kind != "follows")
-    rest = f"; the {all_ - last.number} after it were not tried" if last.number < all_ else ""
     verb = "refuses" if given.kind == "refuses" else "goes elsewhere at"
     return f"the real {type(given.after).machine.__name__} of {given.actor} {verb} step {last.number} of {all_}{rest}"
 
@@ -38,6 +45,7 @@ def _step(step: Replayed) -> Iterator[str]:
         yield f"{name} {'is set up' if step.number else 'stands'} in {snapshot.state}"
     if not step.given and not step.begun:
         yield "no machine sees this"
+    yield from step.unexplained
     yield from step.remarks
 
 

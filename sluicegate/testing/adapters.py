@@ -3,7 +3,9 @@
 Rules of this file:
 
 - An adapter judges nothing: it says what the implementation did and how it looks.
-- What an implementation does not tell is not compared; its state always is.
+- What an implementation does not tell is not compared; its state always is. What it has shown at its birth
+  it must go on to show, and an event that it has no method for must be left out by name: nothing is
+  missed in silence.
 - Coroutines run in an event loop of the adapter's own, which ends with the run; every wait is bounded.
 """
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -51,7 +53,7 @@ class Adapter(Protocol):
         ...
 
     def snapshot(self) -> Mapping[str, Any]:
-        """`state`, and the fields that it shows, by name."""
+        """`state`, and the fields that it shows, by name: in every run those that it showed at first."""
         ...
 
     def end(self) -> None:
@@ -71,7 +73,10 @@ class ObjectAdapter:
         refusals: the exceptions by which the object refuses an event.
         read: what the object shows, by the names of the machine's fields, `state` among them; by
             default those attributes that it has.
+        without: events that are left out: their methods are not called, and need not be there.
         timeout: seconds that a coroutine may take.
+
+    An object that lacks the method of an event is refused with TypeError when a run begins.
     """
 
     def __init__(
@@ -80,9 +85,11 @@ class ObjectAdapter:
         *,
         refusals: type[Exception] | tuple[type[Exception], ...] = (),
         read: Callable[[Any], Mapping[str, Any]] | None = None,
+        without: Collection[type[Event]] = (),
         timeout: float = 10.0,
     ) -> None:
         self._make, self._refusals, self._read, self._timeout = make, refusals, read, timeout
+        self._without = frozenset(event.__name__ for event in without)
         self._runner: asyncio.Runner | None = None
         self._object: Any = None
         self._names: tuple[str, ...] = ()
@@ -90,9 +97,24 @@ class ObjectAdapter:
     def begin(self, machine: Any, given: Mapping[str, Any]) -> None:
         self._names = ("state", *(f.name for f in machine.ir.fields))
         self._object = self._result(self._make(**given))
+        try:
+            self._require_methods(machine)
+        except BaseException:
+            self.end()
+            raise
+
+    def _require_methods(self, machine: Any) -> None:
+        """A method of another name would never be called, and nothing would fail."""
+        called, events = type(self._object).__name__, {event.name for event in machine.ir.events}
+        if unknown := sorted(self._without - events):
+            raise TypeError(f"without {', '.join(unknown)}: {machine.__name__} has no such event")
+        methods = {name: snake(name) for name in sorted(events - self._without)}
+        if missing := [f"{m} for {name}" for name, m in methods.items() if not callable(_of(self._object, m))]:
+            said = f"{called} has no method {', '.join(missing)}"
+            raise TypeError(f"{said}: write it, or leave the event out by ObjectAdapter(..., without=[...])")
 
     def drives(self, event: Declared) -> bool:
-        return hasattr(self._object, snake(event.name))
+        return event.name not in self._without
 
     def apply(self, event: Event) -> Verdict:
         method = getattr(self._object, snake(type(event).__name__))
@@ -105,7 +127,8 @@ class ObjectAdapter:
     def snapshot(self) -> Mapping[str, Any]:
         if self._read is not None:
             return self._read(self._object)
-        return {name: getattr(self._object, name) for name in self._names if hasattr(self._object, name)}
+        seen = {name: _of(self._object, name) for name in self._names}
+        return {name: value for name, value in seen.items() if value is not _ABSENT}
 
     def end(self) -> None:
         self._object = None
@@ -206,6 +229,20 @@ class ClientAdapter:
     def _run(self, work: Awaitable[Any]) -> Any:
         assert self._runner is not None, "begin a run first"
         return self._runner.run(_within(work, self._timeout))
+
+
+_ABSENT = object()
+
+
+def _of(target: Any, name: str) -> Any:
+    """An attribute, or `_ABSENT` where there is none. What a property raises is raised, an AttributeError too."""
+    try:
+        return getattr(target, name)
+    except AttributeError:
+        found = inspect.getattr_static(target, name, _ABSENT)
+        if found is _ABSENT or inspect.ismemberdescriptor(found):
+            return _ABSENT
+        raise
 
 
 def verdict_of(said: Any) -> Verdict:

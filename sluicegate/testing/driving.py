@@ -94,7 +94,7 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
             self.now, self.met = _Run(machine, adapter, newborn), set()
             self.driven = frozenset(e.name for e in machine.ir.events if adapter.drives(e))
             if not self.driven:
-                raise TypeError(f"the implementation has no method for any event of {machine.__name__}")
+                raise TypeError(f"the adapter drives no event of {machine.__name__}")
             # What the adapter cannot give ends the way.
             way = itertools.takewhile(lambda e: type(e).__name__ in self.driven, [*way, towards.last])
             self.plan = [*way][::-1]
@@ -159,7 +159,13 @@ class _Run:
         self.events: list[Event] = []
         given = {f.name: getattr(newborn, f.name) for f in machine.ir.fields if f.given}
         adapter.begin(machine, given)
-        self.difference = "; ".join(_shown(newborn, adapter.snapshot()))
+        shown = adapter.snapshot()
+        known = ("state", *(f.name for f in machine.ir.fields))
+        if other := [name for name in shown if name not in known]:
+            has = f"{machine.__name__} has not: {', '.join(known)}"
+            raise TypeError(f"the implementation shows {other[0]}, which {has}")
+        self.shows = tuple(shown)
+        self.difference = "; ".join(_shown(newborn, shown))
 
     def step(self, event: Event) -> str:
         """Give both an event; the rule that the table takes. `difference` tells how they differ."""
@@ -167,7 +173,9 @@ class _Run:
         self.events.append(event)
         self.model, outcome = self.machine.step(before, event)
         told = _told(outcome, self.adapter.apply(event))
-        if said := "; ".join([*told, *_shown(self.model, self.adapter.snapshot())]):
+        shown = self.adapter.snapshot()
+        gone = [f"{name} is not shown any more" for name in self.shows if name not in shown]
+        if said := "; ".join([*told, *gone, *_shown(self.model, shown)]):
             self.difference = f"{event!r} in {before!r}: {said}"
         return outcome.rule
 

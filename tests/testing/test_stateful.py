@@ -224,17 +224,93 @@ def test_what_an_object_does_not_show_is_not_compared() -> None:
     run(Account, ObjectAdapter(Forgetful, refusals=No, read=lambda account: {"state": account.state}), steps=3)
 
 
+class Misspelled(Written):
+    close = None  # pyright: ignore[reportAssignmentType]
+
+    def cloze(self) -> None:
+        self.state = "CLOSED"
+
+
 class Bare:
     state = "OPEN"
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
-    [(object, "shows no `state`"), (Bare, "has no method for any event of Account")],
+    [
+        (Bare, "Bare has no method close for Close, put for Put, take for Take: write it, or leave the event out"),
+        (Misspelled, "Misspelled has no method close for Close: write it"),
+    ],
 )
-def test_an_object_that_cannot_be_driven_is_named(make: Callable[..., Any], said: str) -> None:
+def test_an_event_that_an_object_has_no_method_for_is_named(make: Callable[..., Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         run(Account, ObjectAdapter(make))
+
+
+def test_an_event_that_is_left_out_by_name_is_not_driven() -> None:
+    run(Account, ObjectAdapter(Misspelled, refusals=No, without=[Account.Close]))
+    with pytest.raises(TypeError, match="the adapter drives no event of Account"):
+        run(Account, ObjectAdapter(Bare, without=[Account.Put, Account.Take, Account.Close]))
+    with pytest.raises(TypeError, match="without Turn: Account has no such event"):
+        run(Account, ObjectAdapter(Written, without=[Lamp.Turn]))
+
+
+class Hollow(Written):
+    """Its property fails with the error by which Python says that there is no attribute."""
+
+    def __init__(self) -> None:
+        self.state = "OPEN"
+
+    @property
+    def money(self) -> int:
+        return self.purse  # pyright: ignore
+
+    @money.setter
+    def money(self, value: int) -> None: ...
+
+
+class Vanishing(Written):
+    def put(self, much: int) -> None:
+        super().put(much)
+        self.kept = self.money
+        del self.money
+
+
+def test_what_is_shown_is_compared_to_the_end_and_what_showing_it_raises_is_raised() -> None:
+    with pytest.raises(AttributeError, match="purse"):
+        run(Account, ObjectAdapter(Hollow, refusals=No), runs=2)
+    difference, events = faults(ObjectAdapter(Vanishing, refusals=No))
+    assert "money is not shown any more" in difference
+    assert [event.split("(")[0] for event in events] == ["Put"]
+    with pytest.raises(TypeError, match="shows mony, which Account has not: state, money"):
+        run(Account, ObjectAdapter(Written, read=lambda it: {"state": it.state, "mony": it.money}), runs=2)
+
+
+def test_an_attribute_that_was_never_set_is_not_shown() -> None:
+    class Unset(Machine):
+        ONLY = State()
+        money = Nat(0)
+
+        class Put(Event): ...
+
+        table = Table(columns(ONLY), row(Put, ignore))
+
+    class Slot:
+        __slots__ = ("money",)
+        state = "ONLY"
+
+        def put(self) -> None: ...
+
+    run(Unset, ObjectAdapter(Slot), runs=2, steps=2)
+
+
+def test_an_object_without_a_state_is_named() -> None:
+    class Stateless(Written):
+        def __init__(self) -> None:
+            self.money = 0
+
+    with pytest.raises(TypeError, match="shows no `state`"):
+        run(Account, ObjectAdapter(Stateless))
 
 
 # --- depth
