@@ -6,7 +6,7 @@ Rules of this file:
   without it. A run that did not end, or an error, is never a verdict on the machine.
 - A leads-to is judged by TLC alone. One that is broken only by runs which the scope cuts off is not
   proven, since nobody knows how they would go on; nor is one that holds, where a run can leave the
-  scope before it comes to what was promised.
+  scope before it comes to what was promised, or into what asks for it.
 - A counterexample is told in the words of the declaration: events, rules, what each step changed.
 """
 
@@ -72,7 +72,7 @@ def judge_properties(
         said = [ours, *pool.map(lambda run: run(), runs)]
     claims = []
     for claim in ir.properties:
-        leaves = _leaves(machine, found, claim) if claim.kind == "leads_to" else None
+        leaves = _leaves(machine, scope, found, claim) if claim.kind == "leads_to" else None
         judged = tuple(_doubted(by[claim.name], leaves is not None) for by in said if claim.name in by)
         witness = witnesses.get(claim.name)
         story = _endless(machine, scope, found, claim, judged)
@@ -103,11 +103,11 @@ def _doubted(judged: Judged, leaves: bool) -> Judged:
     return judged
 
 
-def _leaves(machine: Any, found: Exploration, claim: Property) -> Any:
-    """A snapshot in which what was promised is still awaited, and from which a step leaves the scope, or None.
+def _leaves(machine: Any, scope: Scope, found: Exploration, claim: Property) -> Any:
+    """A step out of the scope after which what was promised is awaited, as snapshot, event and rule, or None.
 
-    None too where one event that can be relied on would keep the promise from wherever it is awaited:
-    that is taken to be so beyond the scope, as for every property.
+    None too where one event that can be relied on would keep the promise from wherever it is awaited, one
+    step beyond the scope as well: that is taken to be so further on, as for every property.
     """
     assert claim.then is not None
     asks, kept = predicate(machine, claim.condition), predicate(machine, claim.then)
@@ -122,11 +122,22 @@ def _leaves(machine: Any, found: Exploration, claim: Property) -> Any:
         new = {target for _, target in steps.get(left.pop(), ()) if target in open_} - awaited
         awaited |= new
         left += new
-    for event in claim.fair:
-        ends = [{target in open_ for name, target in steps.get(n, ()) if name == event} for n in awaited]
+    out = {
+        after: (n, *step)
+        for n, beyond in found.beyond.items() for after, step in beyond.items()
+        if not kept(after) and (n in awaited or asks(after))
+    }  # fmt: skip
+    if not out:
+        return None
+    for fair in (e for e in machine.ir.events if e.name in claim.fair):
+        ends = [{target in open_ for name, target in steps.get(n, ()) if name == fair.name} for n in awaited]
+        events = list(events_of(machine, fair, scope))
+        ends += [{not kept(after) for event in events if (after := machine.step(before, event)[0]) is not before}
+                 for before in out]  # fmt: skip
         if all(open_after == {False} for open_after in ends):
             return None
-    return next((snapshot for snapshot, n in found.states.items() if n in awaited and n in found.beyond), None)
+    number, event, rule = next(iter(out.values()))
+    return next(snapshot for snapshot, n in found.states.items() if n == number), event, rule
 
 
 def _in_one(claim: Property, witnessed: bool) -> Said:
@@ -193,8 +204,8 @@ def _shown(machine: Any, found: Exploration, claim: Property, witness: Any) -> I
 
 def _left(machine: Any, found: Exploration, claim: Property, at: Any) -> Iterator[str]:
     """The run to where the scope ends before a promise is kept."""
-    yield from told(machine, *found.path(at))
-    event, rule = found.beyond[found.states[at]]
+    before, event, rule = at
+    yield from told(machine, *found.path(before))
     yield f"here {event} ({rule}) leads out of the scope, and what comes of it there is not known"
     yield f"so it is not proven that {says(claim)}: raise the --bound, or let the table itself end such a run"
 

@@ -3,7 +3,9 @@
 Rules of this file:
 
 - A row is good only if every checker gave the verdict that was expected, and all counts are equal.
-- Of a state that must be reached one witness is enough: the checker that is named first looks alone.
+- Of a state that must be reached, in a module of this project, one witness is enough: the checker that is named
+  first looks alone.
+- A model that must fail claims that alone: what else it asked would go unjudged.
 - An error, an incomplete run, or one that judges not everything is never good, also where a violation
   was expected.
 """
@@ -22,6 +24,7 @@ from ..statemachines import scopes
 from ..statemachines.explore import Exploration, TooLarge, explore
 from ..statemachines.findings import Finding, findings
 from ..statemachines.ir import Ir, Scope
+from ..statemachines.observing import unobserved
 from .alone import judge_properties
 from .checkers import tla_checker, tlc
 from .checkers.ending import endable
@@ -29,7 +32,7 @@ from .checkers.model import CheckerMissing, CheckResult, Model
 from .claims import Claim, Judged, judged_claims, one_line
 from .counterexamples import Counterexample, counterexample
 from .graph import alone, compare
-from .models import ModelError, SystemModel
+from .models import SPEC, ModelError, SystemModel
 
 CHECKERS = ("tla-checker", "TLC")
 ALONE = "TLC alone judges this: ask it too, or both checkers"
@@ -62,6 +65,7 @@ class Row:
         return not self.trouble
 
 
+@unobserved()
 def judge_machine(
     machine: Any,
     scope: Scope | None = None,
@@ -71,7 +75,8 @@ def judge_machine(
 ) -> Row:
     """A machine alone, in `scope`, by default its declared one.
 
-    Its explorations must be one, its table must be without faults, and its properties must hold. With
+    Its explorations must be one, its table must be without faults, and its properties must hold. Where rules
+    overlap, that is all that is said. With
     `only` the checkers explore nothing, and no property is judged but these: the row has no verdicts.
     `timeout` is in seconds, for each exploration. Raises CheckerMissing.
     """
@@ -86,6 +91,11 @@ def judge_machine(
         ended = threading.Event()
         with endable(ended.set):
             found = explore(machine, within, timeout=timeout, stopped=ended.is_set)
+        if found.overlaps:
+            # Whoever explores such a table goes on by another of the rules: no verdict would be about one machine.
+            told = tuple(finding for finding in findings(machine, found) if finding.kind == "nondeterminism")
+            trouble = "; ".join(map(str, told))
+            return row(len(found.states), trouble=trouble, findings=told, scope=_scope(ir, within, found))
         report = compare(machine, timeout, within, found, checkers) if only is None else None
     except (TooLarge, RuntimeError) as error:
         if isinstance(error, CheckerMissing):
@@ -98,8 +108,7 @@ def judge_machine(
     told = findings(machine, found)
     claims = judge_properties(machine, within, found, checkers, timeout, only)
     troubles = [str(finding) for finding in told if finding.fault]
-    # Where rules overlap the graphs differ because of that.
-    troubles += [report.difference] if report and report.difference and not found.overlaps else []
+    troubles += [report.difference] if report and report.difference else []
     troubles += [f"{claim.name} {claim.verdict}: {claim.says}" for claim in claims if not claim.ok and claim.judged]
     left = [claim.name for claim in claims if not claim.judged]
     unjudged = bool(left) and not troubles
@@ -148,10 +157,7 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     """
     try:
         model = system.model()
-        if not (system.properties or system.config.check_deadlock):
-            raise ModelError("nothing is claimed: name invariants or properties in its Config")
-        if system.violates and system.violates not in system.properties:
-            raise ModelError(f"{system.violates} should fail and is not asked: name it in its Config")
+        _refuse_unclaimed(system)
     except ModelError as error:
         return Row(system.name, _properties(system), 0, 0.0, {}, f"error: {error}")
     began = time.monotonic()
@@ -179,11 +185,28 @@ def judge_system(system: SystemModel, checkers: Sequence[str] = CHECKERS, timeou
     )  # fmt: skip
 
 
+def _refuse_unclaimed(system: SystemModel) -> None:
+    """Raises ModelError where a model claims nothing, or what its run would not judge."""
+    claims = (*system.properties, *(["no deadlock"] if system.config.check_deadlock else []))
+    if not claims:
+        raise ModelError("nothing is claimed: name invariants or properties in its Config")
+    if system.violates and system.violates not in system.properties:
+        raise ModelError(f"{system.violates} should fail and is not asked: name it in its Config")
+    if system.violates and len(claims) > 1:
+        others = ", ".join(name for name in claims if name != system.violates)
+        raise ModelError(f"{others}: a run ends where {system.violates} fails; ask it in a model of its own")
+    if system.behaviours and system.config.properties:
+        over_runs = ", ".join(system.config.properties)
+        raise ModelError(f"{over_runs}: random behaviours are cut off, and break no promise; ask it in another profile")
+
+
 def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout: float) -> dict[str, CheckResult]:
     stop = threading.Event()
     runs: dict[str, Callable[[], CheckResult]] = {}
-    alone = system.tlc_only or system.behaviours or not _safety(system)
-    if system.violates and not alone:
+    # What tla-checker says of states on the edge of a constraint is not what TLC says of them.
+    alone = system.tlc_only or system.behaviours or system.config.constraints or not _safety(system)
+    # The modules of this project are judged by both in all other models, those of others nowhere else.
+    if system.violates and system.folder == SPEC and not alone:
         checkers = checkers[:1]
     if tla_checker.NAME in checkers and not alone:
         runs[tla_checker.NAME] = partial(tla_checker.check, model.safety_only(), timeout=timeout)
@@ -203,9 +226,8 @@ def _results(system: SystemModel, model: Model, checkers: Sequence[str], timeout
 
 
 def _safety(system: SystemModel) -> bool:
-    """Whether a model has what both checkers judge. Where a property over runs must fail, TLC alone finds it."""
-    safety = system.config.invariants or system.config.check_deadlock
-    return bool(safety) and system.violates not in system.config.properties
+    """Whether a model has what both checkers judge."""
+    return bool(system.config.invariants) or system.config.check_deadlock
 
 
 def _troubles(system: SystemModel, results: dict[str, CheckResult]) -> Iterator[str]:

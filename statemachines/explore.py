@@ -22,6 +22,7 @@ from .compiler import guards, predicate
 from .instances import Outcome
 from .ir import Cell, Event, Field, Ir, Node, Scope, Type
 from .machine import Machine
+from .observing import unobserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """A guard that never held where it was asked. `state` is empty for a fence: it is one for all states."""
+    """A rule that was never taken where it was asked, since its guard never held, or since another's always did.
+
+    `state` is empty for a fence: it is one for all states.
+    """
 
     event: str
     state: str
@@ -48,10 +52,11 @@ class Exploration:
     """What was found. `states` gives each reachable snapshot its number, the initial ones first.
 
     `edges` are (number, event, rule, number), those that change nothing too. `taken` gives the first
-    (snapshot, event) of each (event, state, rule) that was taken. `beyond` gives, by number, a step of a
-    snapshot that leaves the scope, and was not followed: its event and rule. `cut` names the fields that
-    such steps take out of it; `past` gives, by property, the first of them (snapshot and event) after which
-    the property is broken, or what it says can be reached is.
+    (snapshot, event) of each (event, state, rule) that was taken. `beyond` gives, by number, the steps of a
+    snapshot that leave the scope, and were not followed: event and rule by the snapshot that each leads to; one
+    of them alone, where no property asks where runs lead. `cut` names the fields that such steps take out of it;
+    `past` gives, by property, the first of them (snapshot and event) after which the property is broken, or what
+    it says can be reached is.
     """
 
     states: dict[Any, int] = field(default_factory=dict)
@@ -64,7 +69,7 @@ class Exploration:
     came: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
     past: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    beyond: dict[int, tuple[str, str]] = field(default_factory=dict)
+    beyond: dict[int, dict[Any, tuple[str, str]]] = field(default_factory=dict)
 
     def path(self, snapshot: Any) -> tuple[Any, list[Any]]:
         """A shortest run to a reachable snapshot: the newborn instance and the events."""
@@ -89,6 +94,7 @@ MAX_CHOICES = 100_000
 """The most events, and the most newborn instances, that one scope may have."""
 
 
+@unobserved()
 def explore(
     machine: type[Machine], scope: Scope | None = None, *, timeout: float | None = None, max_states: int = MAX_STATES,
     stopped: Callable[[], bool] = lambda: False,
@@ -124,6 +130,7 @@ def explore(
     found.initial = len(found.states)
     claims = [(claim, predicate(machine, claim.condition)) for claim in ir.properties if claim.kind != "leads_to"]
     clashes: set[tuple[str, str, str, str]] = set()
+    leads = any(claim.kind == "leads_to" for claim in ir.properties)
     waiting = deque(found.states)
     while waiting:
         if len(found.states) > max_states:
@@ -141,7 +148,8 @@ def explore(
             target = source
             if after is not before:
                 if over := [f.name for f in bounded if not within(getattr(after, f.name), f.type, f.name, scope)]:
-                    found.beyond.setdefault(source, (name, outcome.rule))
+                    if leads or source not in found.beyond:
+                        found.beyond.setdefault(source, {}).setdefault(after, (name, outcome.rule))
                     found.cut.update(over)
                     for claim, holds in claims:
                         if claim.name not in found.past and holds(after) is (claim.kind != "always"):
@@ -195,7 +203,8 @@ def _dead(ir: Ir, found: Exploration) -> Iterator[Dead]:
             if not any((event.name, s, fence.rule) in found.taken for s in ir.states):
                 yield Dead(event.name, "", fence.rule, fence.where)
         for cell in cells:
-            for branch in cell.branches if cell.state not in found.unreached else ():
+            guarded = cell.all()[len(cell.fences) :] if cell.branches and cell.state not in found.unreached else ()
+            for branch in guarded:
                 if (event.name, cell.state, branch.rule) not in found.taken:
                     yield Dead(event.name, cell.state, branch.rule, branch.where)
 

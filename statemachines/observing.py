@@ -5,11 +5,13 @@ Rules of this file:
 - While nobody watches, nothing of this is in the compiled step: its functions are put in place of
   wrapped ones again.
 - Every way to step is seen: the pure step, `Live.step` and the method of each event.
+- Whoever steps only to find something out says so itself, and for its own thread: no caller has to know.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +19,12 @@ from typing import Any
 See = Callable[[str, str, str], None]
 """Called after each step with the event, the state before it, and the rule."""
 
-_looking_away = 0
+
+class _LookingAway(threading.local):
+    depth = 0
+
+
+_looking_away = _LookingAway()
 
 
 @contextmanager
@@ -39,13 +46,15 @@ def observed(machine: Any, see: See) -> Iterator[None]:
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Within this, steps are made to find something out and not to drive anything: nobody is told of them."""
-    global _looking_away
-    _looking_away += 1
+    """Within this, the thread steps to find something out and not to drive anything: nobody is told of it.
+
+    As a decorator, `@unobserved()`, it is so for every call of a function.
+    """
+    _looking_away.depth += 1
     try:
         yield
     finally:
-        _looking_away -= 1
+        _looking_away.depth -= 1
 
 
 def _in_place(event: str, method: Callable[..., Any], see: See) -> Callable[..., Any]:
@@ -53,7 +62,7 @@ def _in_place(event: str, method: Callable[..., Any], see: See) -> Callable[...,
     def step(instance: Any, *args: Any, **named: Any) -> Any:
         state = instance.state
         outcome = method(instance, *args, **named)
-        if not _looking_away:
+        if not _looking_away.depth:
             see(event, state, outcome.rule)
         return outcome
 
@@ -64,7 +73,7 @@ def _of_snapshots(event: str, function: Callable[..., Any], see: See) -> Callabl
     @functools.wraps(function)
     def step(snapshot: Any, *args: Any) -> Any:
         result = function(snapshot, *args)
-        if not _looking_away:
+        if not _looking_away.depth:
             see(event, snapshot.state, result[1].rule)
         return result
 

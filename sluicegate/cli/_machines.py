@@ -9,6 +9,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -68,7 +69,7 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     if not colon:
         declared = [v for v in vars(found).values() if isinstance(v, type) and issubclass(v, Machine)]
         machines = [m for m in dict.fromkeys(declared) if m.__module__ == found.__name__]
-        models = [m for m in getattr(found, "MODELS", ()) if isinstance(m, SystemModel)]
+        models = _models(name, getattr(found, "MODELS", ()))
         if not machines and not models:
             raise UnknownName(f"{name}: declares no machine and no MODELS: name what is to be checked, MODULE:NAME")
         return machines, models
@@ -78,6 +79,16 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     if is_configuration(value):
         return [_taken_over(name, value, attribute)], []
     return [load_machine(name)], []
+
+
+def _models(name: str, found: Any) -> list[SystemModel]:
+    from ..spec.models import SystemModel
+
+    if not isinstance(found, (tuple, list)):
+        raise UnknownName(f"{name}: MODELS is a {type(found).__name__}: write MODELS = (one, two) or (one,)")
+    if strange := [m for m in found if not isinstance(m, SystemModel)]:
+        raise UnknownName(f"{name}: MODELS has {strange[0]!r:.60}, which is no SystemModel: take it out")
+    return list(found)
 
 
 def _refuse_path(name: str) -> None:
@@ -122,8 +133,21 @@ def _module(name: str, module: str) -> ModuleType:
         raise UnknownName(f"{name}: {module} cannot be imported ({said}){where}: mend the module") from error
 
 
+def _can_be_checked(module: ModuleType, value: Any) -> bool:
+    from ..spec.models import SystemModel
+    from ..statemachines import Machine
+    from ..statemachines.imported import is_configuration
+
+    if isinstance(value, type):
+        return issubclass(value, Machine) and value.__module__ == module.__name__
+    return isinstance(value, SystemModel) or is_configuration(value)
+
+
 def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
     found = getattr(module, attribute, None)
     if found is None:
-        raise UnknownName(f"{name}: {module.__name__} has no {attribute}: name something that it declares")
+        there = [n for n, value in vars(module).items() if _can_be_checked(module, value)]
+        close = difflib.get_close_matches(attribute, there, 3)
+        mend = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(there) or 'nothing to check'}"
+        raise UnknownName(f"{name}: {module.__name__} has no {attribute}: {mend}")
     return found

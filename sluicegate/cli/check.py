@@ -89,6 +89,9 @@ def run(args: argparse.Namespace) -> int:
     from ..statemachines import DeclarationError
 
     try:
+        if args.names and (args.mutants or args.coverage):
+            asked = "--mutants" if args.mutants else "--coverage"
+            raise UnknownName(f"{asked} is about this project's own tables and models: take {args.names[0]} out")
         if args.mutants:
             return _mutants.run(args.model)
         if args.coverage:
@@ -113,7 +116,7 @@ def _jobs(args: argparse.Namespace) -> Iterator[Job]:
     from ..spec.judge import CHECKERS, judge_machine, judge_system
     from ..statemachines.scopes import UnknownBound, bounded
 
-    machines, models = _own(args.names) if args.names else _project()
+    machines, models, meant = _own(args.names) if args.names else (*_project(), set[str]())
     known = [m.__name__ for m in machines] + [m.name for m in models]
     if unknown := [name for name in args.model if name not in known]:
         raise UnknownName(f"no model {', '.join(unknown)}: {_instead(unknown, known)}")
@@ -121,8 +124,12 @@ def _jobs(args: argparse.Namespace) -> Iterator[Job]:
         machines = [m for m in machines if m.__name__ in args.model]
         models = [m for m in models if m.name in args.model]
     else:
-        models = [m for m in models if m.profile == args.profile]
+        fitting = [m for m in models if m.profile == args.profile or m.name in meant]
         machines = machines if args.names or args.profile == "small" else []
+        if models and not (fitting or machines):
+            there = ", ".join(dict.fromkeys(m.profile for m in models))
+            raise UnknownName(f"no model of profile {args.profile} in {' '.join(args.names)}: give --profile {there}")
+        models = fitting
     try:
         bounds = _bounds(args.bound, machines, models)
     except UnknownBound as error:
@@ -148,14 +155,20 @@ def _instead(unknown: list[str], known: list[str]) -> str:
     return f"there are {', '.join(known)}"
 
 
-def _own(names: list[str]) -> tuple[list[type[Machine]], list[SystemModel]]:
+def _own(names: list[str]) -> tuple[list[type[Machine]], list[SystemModel], set[str]]:
+    """What these declare, and the models among it that were named themselves: they are meant in any profile."""
     machines: dict[type[Machine], None] = {}
     models: dict[str, SystemModel] = {}
+    meant: set[str] = set()
     for name in names:
         declared, beside = load_declared(name)
         machines.update(dict.fromkeys(declared))
-        models.update((model.name, model) for model in beside)
-    return list(machines), list(models.values())
+        for model in beside:
+            if models.setdefault(model.name, model) is not model:
+                raise UnknownName(f"{name}: two models are called {model.name}: give each a name of its own")
+        if ":" in name:
+            meant.update(model.name for model in beside)
+    return list(machines), list(models.values()), meant
 
 
 def _project() -> tuple[list[type[Machine]], list[SystemModel]]:

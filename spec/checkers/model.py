@@ -30,8 +30,8 @@ class Config:
 
     `constants` maps a name to TLA+ text: `"3"`, `'{"a", "b"}'` (strings), `"{r1, r2}"` (model values).
     `spec` names a specification with fairness and replaces `init` and `next`. `properties` are
-    temporal and for TLC alone. Raises ValueError for symmetry together with properties, which is
-    unsound, and for an empty value of a constant.
+    temporal and for TLC alone. Raises ValueError for symmetry or constraints together with properties,
+    which is unsound, and for an empty value of a constant.
     """
 
     constants: Mapping[str, str] = field(default_factory=dict)
@@ -49,6 +49,11 @@ class Config:
             raise ValueError(
                 f"symmetry {self.symmetry} with properties {', '.join(self.properties)}: symmetry "
                 "reduction is unsound for temporal properties; check them in a configuration without it"
+            )
+        if self.constraints and self.properties:
+            raise ValueError(
+                f"constraint {', '.join(self.constraints)} with properties {', '.join(self.properties)}: a run that "
+                "a constraint cuts off breaks no promise; bound the model itself, or check them without it"
             )
         empty = [name for name, value in self.constants.items() if not value.strip()]
         if empty:

@@ -60,7 +60,8 @@ def emit_alone(ir: Ir, *, temporal: bool = True) -> str:
 
 
 def _either(name: str, actions: list[str]) -> str:
-    return f"{name} ==\n" + "\n".join(f"    \\/ {action}" for action in actions or ["FALSE"]) + "\n"
+    # What names no next state is a constant, and TLC takes none for a step.
+    return f"{name} ==\n" + "\n".join(f"    \\/ {action}" for action in actions or ["FALSE /\\ UNCHANGED m"]) + "\n"
 
 
 def _init(ir: Ir, names: Names) -> str:

@@ -380,3 +380,132 @@ def test_json_is_one_document_on_standard_output(lamp, capsys):
 def test_a_declaration_that_is_broken_is_nothing_to_judge(lamp, capsys):
     assert check(capsys, lamp("always(flips)"))[0] == 2
     assert check(capsys, lamp("always(nowhere)"))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("models", "words", "said"),
+    [
+        ("OPEN", (), "MODELS is a SystemModel: write MODELS = (one, two) or (one,)"),
+        ("(OPEN, 'lamps')", (), "MODELS has 'lamps', which is no SystemModel: take it out"),
+        ("(OPEN, model('open', constants={'Most': '1'}, invariants=('Dim',)))", (), "two models are called open"),
+        ("(OPEN,)", ("--mutants",), "--mutants is about this project's own tables and models"),
+        ("(OPEN,)", ("--coverage",), "--coverage is about this project's own tables and models"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(lamp, capsys, models, words, said):
+    name = lamp()
+    with Path(f"{name}.py").open("a") as file:
+        file.write(f"\nMODELS = {models}\n")
+    status, _, err = check(capsys, name, *words)
+    assert status == 2
+    assert said in err
+
+
+MODEL_ALONE = """
+from pathlib import Path
+from sluicegate.spec.models import Config, SystemModel
+
+ONE = SystemModel("large", "x", "Counts", Config(invariants=("Few",)), profile="full", machines=(),
+                  folder=Path(__file__).parent)
+MODELS = (ONE,)
+"""
+COUNTS = r"""---- MODULE Counts ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x < 3 /\ x' = x + 1
+Few == x < 2
+====
+"""
+
+
+def test_a_profile_that_leaves_nothing_to_judge_is_told_and_what_is_named_is_judged_in_any(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "profiled.py").write_text(MODEL_ALONE)
+    (tmp_path / "Counts.tla").write_text(COUNTS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    status, _, err = check(capsys, "profiled")
+    assert status == 2
+    assert "no model of profile small in profiled: give --profile full" in err
+    for words in (["profiled:ONE"], ["profiled", "--profile", "full"], ["profiled", "--model", "large"]):
+        status, out, _ = check(capsys, *words, "--checker", "tla-checker")
+        assert status == 1, words
+        assert "FAILED: Few fails" in out
+
+
+ODD = """
+from sluicegate import *
+
+class Idle(Machine):
+    A = State()
+    n = Nat(0)
+    no = Refuse("no")
+    class E(Event): ...
+    table = Table(columns(A), row(E, no))
+    few = always(n <= 1)
+
+class Twofold(Machine):
+    A, B, C = State(), State(), State()
+    n = Nat(0)
+    class Up(Event): ...
+    class Go(Event): ...
+    ups = stay().do(n.set(n + 1))
+    table = Table(columns(A, B, C), row(Up, ups, ignore, ignore),
+                  row(Go, choose(go(B).when(n >= 1), go(C).when(n >= 2), orelse=ignore), ignore, ignore))
+    wrong = leads_to(A, B, fair=(Go, Up))
+    scope = Scope(nat=3)
+
+class Eager(Machine):
+    A, B = State(), State()
+    n = Nat(0)
+    class Go(Event): ...
+    counts = stay().do(n.set(n + 1))
+    goes = go(B).when(n >= 0).orelse(counts)
+    table = Table(columns(A, B), row(Go, goes, ignore))
+
+STILL = {"states": ["a", "b"], "initial": "a", "transitions": []}
+"""
+
+
+@pytest.fixture
+def odd(tmp_path, monkeypatch):
+    (tmp_path / "odd.py").write_text(ODD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_machine_in_which_nothing_ever_changes_is_judged_by_all(capsys):
+    status, out, _ = check(capsys, "odd:Idle")
+    assert status == 0, out
+    assert "the step holds; tla-checker holds, 1 states" in out
+    status, out, _ = check(capsys, "odd:STILL")
+    assert status == 1
+    assert "FAILED: deadlock: no event does anything in A" in out
+    assert "error" not in out
+
+
+@pytest.mark.usefixtures("odd")
+def test_of_rules_that_overlap_the_overlap_alone_is_told(capsys):
+    status, out, _ = check(capsys, "odd:Twofold")
+    assert status == 1
+    assert "FAILED: nondeterminism: in A, Go fits two rules" in out
+    assert "unreachable" not in out
+    assert "differs" not in out
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_guard_that_always_holds_is_noted_by_what_it_leaves_out(capsys):
+    status, out, _ = check(capsys, "odd:Eager", "--checker", "tla-checker")
+    assert status == 0
+    assert "note: rule never taken: within the scope, goes_counts is never taken (Go in A, odd.py:" in out
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_name_that_is_not_there_is_told_with_what_there_is(capsys):
+    status, _, err = check(capsys, "odd:Eagr")
+    assert (status, "odd has no Eagr: did you mean Eager?" in err) == (2, True)
+    status, _, err = check(capsys, "odd:x")
+    assert (status, "odd has no x: it has Idle, Twofold, Eager, STILL" in err) == (2, True)

@@ -12,7 +12,7 @@ from sluicegate.cli import main
 from sluicegate.spec.checkers.model import Config
 from sluicegate.spec.counterexamples import render
 from sluicegate.spec.judge import judge_machine, judge_system
-from sluicegate.spec.models import MODELS
+from sluicegate.spec.models import MODELS, SystemModel
 
 GATE_OF_ONE = next(m for m in MODELS if m.name == "published")
 
@@ -177,9 +177,47 @@ def test_a_property_over_runs_is_not_judged_where_its_checker_is_not_asked(mixed
 
 
 def test_a_property_over_runs_that_must_fail_is_asked_of_its_checker(mixed):
-    row = judge_system(replace(mixed, violates="L1"))
+    config = replace(mixed.config, invariants=())
+    row = judge_system(replace(mixed, violates="L1", config=config))
     assert row.verdicts == {"TLC": "holds"}
     assert "L1 should fail and does not" in row.trouble
+
+
+def test_a_model_that_must_fail_claims_that_alone(mixed):
+    row = judge_system(replace(mixed, violates="L1"))
+    assert row.trouble == "error: G2: a run ends where L1 fails; ask it in a model of its own"
+    assert row.verdicts == {}
+
+
+def test_a_property_over_runs_is_not_asked_of_random_behaviours(mixed):
+    row = judge_system(replace(mixed, behaviours=5, depth=10))
+    assert row.trouble.startswith("error: L1: random behaviours are cut off")
+
+
+def test_of_somebody_elses_model_both_checkers_look_for_what_must_fail(tmp_path):
+    module = "---- MODULE One ----\nEXTENDS Integers\nVARIABLE x\nInit == x = 0\nNext == x < 3 /\\ x' = x + 1\n"
+    (tmp_path / "One.tla").write_text(f"{module}Rounds == (-3) \\div 2 = -2\nSmall == x < 3\n====\n")
+    one = SystemModel("one", "x", "One", Config(invariants=("Small",)), violates="Small", folder=tmp_path, machines=())
+    row = judge_system(one)
+    assert row.ok
+    assert set(row.verdicts.values()) == {"Small fails, as it must"}
+    assert len(row.verdicts) == 2
+    # tla-checker divides as no mathematician does.
+    row = judge_system(replace(one, violates="Rounds", config=Config(invariants=("Rounds",))))
+    assert "Rounds should fail and does not" in row.trouble
+
+
+def test_a_constraint_is_for_tlc_alone(tmp_path):
+    module = "---- MODULE One ----\nEXTENDS Naturals\nVARIABLE x\nInit == x = 0\nNext == x < 3 /\\ x' = x + 1\n"
+    (tmp_path / "One.tla").write_text(f"{module}Small == x < 2\nFew == x < 2\n====\n")
+    config = Config(invariants=("Small",), constraints=("Few",))
+    row = judge_system(SystemModel("one", "x", "One", config, folder=tmp_path, machines=()))
+    assert row.verdicts == {"TLC": "Small fails"}
+
+
+def test_a_constraint_makes_promises_hollow_and_is_refused_beside_them():
+    with pytest.raises(ValueError, match="constraint Few with properties Live: a run that a constraint cuts off"):
+        Config(properties=("Live",), constraints=("Few",))
 
 
 @pytest.fixture

@@ -73,11 +73,13 @@ def test_two_guards_of_a_cell_that_hold_together_are_found_with_a_witness() -> N
         assert overlap.snapshot.level < 2
 
 
-def test_a_guard_and_a_fence_that_never_hold_are_found_with_their_place() -> None:
+def test_what_is_never_taken_is_found_with_its_place() -> None:
     dead = explore(Faulty).dead
     assert [(d.event, d.state, d.rule) for d in dead] == [
         ("Rise", "", "control_never"),
+        ("Rise", "LOW", "rises_ignore"),
         ("Fall", "HIGH", "falls_never"),
+        ("Fall", "HIGH", "falls_ignore"),
     ]
     assert all(d.where.startswith("test_explore.py:") for d in dead)
 
