@@ -28,6 +28,7 @@ from .checkers import tla_checker, tlc
 from .checkers.model import CheckResult, Model
 from .checkers.tla_values import parse
 from .claims import STEP, Claim, Judged, Said
+from .counterexamples.make import loop_of
 from .emitter.properties import checked_as, within
 from .graph import alone, record
 
@@ -223,7 +224,8 @@ def _endless(
     run = [by_record[parse(step.state["m"])] for step in failed.trace]
     events = [_between(machine, scope, *pair) for pair in itertools.pairwise(run)]
     yield from told(machine, run[0], events)
-    yield from _ending(machine, claim, failed.detail)
+    loop = loop_of(failed.detail, len(run))
+    yield from _ending(machine, claim, failed.detail, None if loop == len(run) - 1 else loop)
 
 
 def _between(machine: Any, scope: Scope, before: Any, after: Any) -> Any:
@@ -232,16 +234,15 @@ def _between(machine: Any, scope: Scope, before: Any, after: Any) -> Any:
     return next(event for event in events if machine.step(before, event)[0] == after)
 
 
-def _ending(machine: Any, claim: Property, detail: str) -> Iterator[str]:
-    """How a run goes on for ever without what was promised."""
+def _ending(machine: Any, claim: Property, detail: str, loop: int | None) -> Iterator[str]:
+    """How a run goes on for ever without what was promised: from its end the step `loop` comes again, or nothing."""
     assert claim.then is not None
     relied = " and ".join(claim.fair)
     if detail == BEYOND:
         yield f"here the scope ends, and what {relied} would lead to beyond it is not known"
         yield f"so it is not proven that {says(claim)}: raise the --bound, or say up to where it is meant"
         return
-    back = detail.partition("Back to state ")[2].partition(":")[0]
-    yield f"and from here step {back} again, and so on for ever" if back else "and then nothing comes any more"
+    yield "and then nothing comes any more" if loop is None else f"and then step {loop} comes again, and so on for ever"
     if claim.fair:
         yield f"although {relied} can be relied on: it has come, or could change nothing"
     else:

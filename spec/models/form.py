@@ -72,7 +72,8 @@ class SystemModel:
             model = Model.load(path, self.config, made=declared)
         except FileNotFoundError as error:
             said = f"there is no {error.filename}" if error.filename else str(error)
-            raise ModelError(f"{said}: name the folder in SystemModel(folder=...)") from error
+            mend = "name its folder in SystemModel(folder=...), or its machine in machines=(...)"
+            raise ModelError(f"{said}: {mend}") from error
         except (EmitError, ValueError) as error:
             raise ModelError(str(error)) from error
         self._check_names(model)

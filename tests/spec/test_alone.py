@@ -302,3 +302,40 @@ def test_a_promise_that_what_is_relied_on_keeps_beyond_the_scope_holds():
         )
 
     assert [claim.verdict for claim in judge_machine(Ending, checkers=("TLC",)).claims] == ["holds"]
+
+
+class Juggling(Machine):
+    """Goes round for ever, and in one of its states does nothing more."""
+
+    IDLE, BUSY = State(), State()
+    held = SetOf(Passenger)
+
+    class Take(Event):
+        passenger: Passenger
+
+    class Give(Event): ...
+
+    class Wait(Event): ...
+
+    takes = go(BUSY).do(held.add(Take.passenger))
+    takes_more = stay().do(held.add(Take.passenger))
+    gives = stay().do(held.clear())
+    back = leads_to(BUSY, IDLE, fair=(Give,))
+    waits = leads_to(BUSY, IDLE, fair=(Wait,))
+    scope = Scope(ids=(("Passenger", 1),))
+    table = Table(
+        columns(IDLE, BUSY), row(Take, takes, takes_more), row(Give, ignore, gives), row(Wait, ignore, ignore)
+    )
+
+
+def test_a_run_that_goes_round_is_told_as_its_replay_tells_it():
+    row = judge_machine(Juggling, checkers=("TLC",))
+    told = {claim.name: claim.story for claim in row.claims}
+    for name, lines in told.items():
+        loop, last = row.examples[name]().loop, len(row.examples[name]().steps) - 1
+        ends = "and then nothing comes any more"
+        if loop != last:
+            ends = f"and then step {loop} comes again, and so on for ever"
+        assert ends in lines
+    assert "and then nothing comes any more" in told["waits"]
+    assert any("comes again" in line for line in told["back"])
