@@ -5,7 +5,8 @@ Rules of this file:
 - A place is a rule of an event in a state; a fence is one place for all states.
 - What counts is what the machine can take within its declared scope, and what was taken beyond it. Of a
   scope that cannot be explored, every place of the table counts.
-- Only what a test drives is counted: explorations, and the look ahead of a driven run, are not.
+- Only what a test drives is counted: explorations, also those that it asks for itself, the judging of
+  properties, and the look ahead of a driven run are not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from ..statemachines.explore import TooLarge, explore
 from ..statemachines.ir import Ir
-from ..statemachines.observing import observed, unobserved
+from ..statemachines.observing import observed
 
 Place = tuple[str, str, str]
 """Event, state, rule; the state is empty for a fence."""
@@ -62,8 +63,7 @@ class Coverage:
 def _reachable(machine: Any) -> set[Place]:
     ir: Ir = machine.ir
     try:
-        with unobserved():
-            places: Iterable[Place] = explore(machine, timeout=EXPLORING).taken
+        places: Iterable[Place] = explore(machine, timeout=EXPLORING).taken
     except TooLarge:
         places = [(cell.event, cell.state, branch.rule) for cell in ir.cells for branch in cell.all()]
     return {_place(ir, *place) for place in places}

@@ -49,8 +49,7 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
     events = {e.name: list(events_of(machine, e, machine.ir.scope)) for e in machine.ir.events}
     bounded = [f for f in machine.ir.fields if not f.given and f.type.kind != "note"]
     try:
-        with unobserved():
-            found = explore(machine, timeout=EXPLORING)
+        found = explore(machine, timeout=EXPLORING)
     except TooLarge as error:
         raise TooLarge(f"{machine.__name__} cannot be driven: {error}; give it a smaller scope") from error
     goals = [_Goal(place, *way) for place, way in found.taken.items()]

@@ -29,9 +29,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="tell which rules of this machine the run has taken; may be given several times",
     )  # fmt: skip
     group.addoption(
-        "--sluicegate-coverage-min", type=float, default=None, metavar="PERCENT",
+        "--sluicegate-coverage-min", type=_percent, default=None, metavar="PERCENT",
         help="fail where the run has taken less of a machine",
     )  # fmt: skip
+
+
+def _percent(text: str) -> float:
+    # What is no number is less than nothing, and would demand nothing.
+    if not 0 <= (percent := float(text)) <= 100:
+        raise ValueError(text)
+    return percent
+
+
+_percent.__name__ = "percentage from 0 to 100"
 
 
 def pytest_configure(config: pytest.Config) -> None:

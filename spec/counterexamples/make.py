@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...statemachines.machines import MACHINES
+from ...statemachines.observing import unobserved
 from ...statemachines.values import encode
 from ..checkers.model import DEADLOCK, CheckResult, Model
 from ..checkers.source import comments
@@ -24,6 +25,7 @@ from .infer import Pool, event_of_action, step_of, steps_of
 from .records import Path, instances, parts
 
 
+@unobserved()
 def counterexample(
     model: Model, result: CheckResult, *, name: str = "", machines: Sequence[Any] = (), meaning: str = ""
 ) -> Counterexample:

@@ -1,5 +1,7 @@
 """Rules that are taken can be watched from outside, and nothing of it stays in the compiled step."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.observing import observed, unobserved
 from sluicegate.statemachines.sorts import Mode
@@ -46,3 +48,11 @@ def test_two_may_watch_and_steps_that_find_something_out_are_not_told() -> None:
             Gate.Live(ranks=RANKS).step(SEAL)
         Gate.Live(ranks=RANKS).step(SEAL)
     assert (len(one), len(two)) == (2, 1)
+
+
+def test_one_thread_that_finds_something_out_does_not_hide_another() -> None:
+    seen: list[tuple[str, str, str]] = []
+    with observed(Gate, lambda *step: seen.append(step)), ThreadPoolExecutor(1) as pool, unobserved():
+        Gate.Live(ranks=RANKS).step(SEAL)
+        pool.submit(Gate.Live(ranks=RANKS).step, SEAL).result()
+    assert len(seen) == 1

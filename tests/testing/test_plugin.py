@@ -198,6 +198,37 @@ def test_coverage_of_a_run_in_two_processes_is_one(pytester: pytest.Pytester) ->
     done.stdout.fnmatch_lines("shop:Order: 4 of 6 places of the table taken*")
 
 
+EXPLORES = """
+from shop import Order
+from sluicegate.spec.judge import judge_machine
+from sluicegate.statemachines.explore import explore
+
+def test_explored():
+    assert len(explore(Order).states) > 2
+
+def test_judged():
+    row = judge_machine(Order, checkers=("tla-checker",))
+    assert [make() for make in row.examples.values()]
+    order = Order.Live()
+    order.send()
+"""
+
+
+def test_what_a_test_explores_or_judges_is_not_what_it_takes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(shop=TWICE, test_shop=EXPLORES)
+    done = run(pytester, "--sluicegate-coverage", "shop:Order", "--sluicegate-coverage-min", "50")
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines("shop:Order: 1 of 6 places of the table taken (17 %), and 50 % are wanted")
+    assert done.ret == 1
+
+
+@pytest.mark.parametrize("least", ["nan", "inf", "-1", "101"])
+def test_a_demand_that_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str) -> None:
+    done = quick(pytester, f"--sluicegate-coverage-min={least}")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"invalid percentage from 0 to 100 value: '{least}'" in done.stderr.str()
+
+
 def test_a_demand_without_a_machine_is_refused(pytester: pytest.Pytester) -> None:
     done = quick(pytester, "--sluicegate-coverage-min", "90")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
