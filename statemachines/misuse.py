@@ -39,8 +39,11 @@ def no_operators(has: Callable[[Any], str]) -> Callable[[C], C]:
 
 
 def _absent(sign: str, has: Callable[[Any], str]) -> Callable[..., Any]:
+    # In Python & and | bind closer than a comparison.
+    hint = "; beside & and | a comparison stands in parentheses" if sign in ("<", "<=", ">", ">=") else ""
+
     def method(self: Any, *_: Any) -> Any:
-        raise misused(str(self), f"has no {sign}", has(self))
+        raise misused(str(self), f"has no {sign}", f"{has(self)}{hint}")
 
     return method
 

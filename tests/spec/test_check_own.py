@@ -132,6 +132,7 @@ def test_what_is_not_there_is_refused_with_what_there_is(lamp, capsys, words, sa
         ("always(flipz < 4)", 2, "name 'flipz' is not defined"),
         ("never(ON and OFF)", 2, "write a & b, a | b, ~a instead of and, or, not"),
         ("never(flips in 3)", 2, ""),
+        ("never(ON & flips >= 3)", 2, "beside & and | a comparison stands in parentheses"),
         ("always(True)", 2, "property few: 'true' names no state and no field"),
         ("always(flips)", 2, "flips: is a Nat where a Bool is needed"),
     ],
