@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import pkgutil
@@ -47,6 +48,9 @@ EXTRAS: dict[str, str] = {
     "wasmtime": "check",
 }
 """Import name of a third-party package -> the extra that brings it."""
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Command(Protocol):
@@ -126,7 +130,8 @@ def _ended_by_signals() -> Iterator[None]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit status: 2 for a wrong use or a missing extra.
 
-    Of a command that a signal has ended it is 128 and the signal's number, and so it is where nobody reads on.
+    2 too where nothing can be written any more. Of a command that a signal has ended it is 128 and the signal's
+    number, and so it is where nobody reads on.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     for word in given:
@@ -144,6 +149,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not any([_nobody_reads(output) for output in (sys.stdout, sys.stderr) if output is not None]):
             raise
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        if sys.stdout is not None:
+            _discard(sys.stdout.fileno())
+        mend = "free some where its output and its temporary files go, or send the output elsewhere"
+        print(f"sluicegate: cannot write, for want of room ({error.strerror}): {mend}", file=sys.stderr)
+        return 2
 
 
 def _run(given: list[str]) -> int:
@@ -191,7 +204,11 @@ def _nobody_reads(output: TextIO) -> bool:
     end.register(file, 0)
     if not any(what & (select.POLLERR | select.POLLHUP) for _, what in end.poll(0)):
         return False
+    _discard(file)
+    return True
+
+
+def _discard(file: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, file)
     os.close(nowhere)
-    return True

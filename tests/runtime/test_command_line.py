@@ -173,3 +173,14 @@ def test_a_command_ends_quietly_when_nobody_reads_on(tmp_path: Path) -> None:
                 assert process.wait(60) == 128 + 13
             finally:
                 process.kill()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_command_that_cannot_write_says_so_in_one_line(unbuffered: str) -> None:
+    command = [sys.executable, "-m", "sluicegate", "diagram", "Gate"]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=environment)
+    assert done.returncode == 2
+    assert done.stderr.startswith("sluicegate: cannot write, for want of room (No space left on device): ")
+    assert done.stderr.count("\n") == 1
