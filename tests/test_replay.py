@@ -200,6 +200,13 @@ def test_a_step_at_which_a_machine_alone_is_another_is_refused() -> None:
         replay(with_step(2, state={"m": "1"}), (Turn,))
 
 
+def test_a_machine_that_is_gone_without_an_event_is_not_followed(installed: Counterexample) -> None:
+    last = installed.steps[-1]
+    done = replay(replace(installed, steps=(*installed.steps[:-1], replace(last, events=(), state={"msgs": "{}"}))))
+    assert verdict(done) == "no event takes r1 away, at step 5 of 5"
+    assert not done.follows
+
+
 # The first key state of each module: what their actions are to the machines is not only claimed.
 FIRST = {m.module: m for m in reversed(MODELS) if m.violates and m.profile == "small"}
 

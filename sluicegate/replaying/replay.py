@@ -214,6 +214,9 @@ class _Run:
             actor = self.actors.get(path)
             if actor is None or actor.now != snapshot:
                 self.begin(path, machine, snapshot, replayed)
+        gone = [path for path in self.actors if path not in now]
+        if not meaning(self.example.module, step.action).begins:
+            replayed.unexplained += [f"no event takes {self.actors[path].name} away" for path in gone]
         self.advise(state, replayed)
         return replayed
 
