@@ -113,6 +113,11 @@ def load(path: Path) -> Counterexample:
     """Read a file. Raises CounterexampleError, OSError."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        before = error.object[max(0, error.start - 40) : error.start]
+        said = f"has half a surrogate, which is no character, after {before!r}"
+        raise CounterexampleError(f"{path} {said}: save it anew with `check --save`") from error
     except (ValueError, RecursionError) as error:
         said = " ".join(str(error).split())
         raise CounterexampleError(f"{path} is not JSON ({said}): save one with `check --save`") from error

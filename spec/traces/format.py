@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...statemachines.gate import Gate
@@ -89,6 +89,19 @@ def _digest(value: Any, seen: dict[int, str]) -> str:
 def dumps(line: dict[str, Any]) -> str:
     """One line of a trace, without its end."""
     return _ENCODER.encode(line)
+
+
+def names_no_character(line: dict[str, Any], notes: Collection[str]) -> bool:
+    """Whether half a surrogate stands in a line, but for what names nothing: free text, and `notes` of events."""
+    fields, free = line.get("fields"), {"began": "process", "ended": "how"}.get(line["line"])
+    named = {name: value for name, value in line.items() if name != free}
+    if line["line"] == "step" and isinstance(fields, dict):
+        named["fields"] = {name: value for name, value in fields.items() if name not in notes}
+    try:
+        json.dumps(named, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ...statemachines.ir import Field
 from ...statemachines.values import decode
-from .format import FACTS, FORMAT, SHAPES, VERSION, Progress, TraceError, fingerprint, quietly
+from .format import FACTS, FORMAT, SHAPES, VERSION, Progress, TraceError, fingerprint, names_no_character, quietly
 
 Key = tuple[str, str, str]
 """Machine, instance, incarnation."""
@@ -178,6 +178,7 @@ class _Reader:
         self.machines = {m.ir.name: m for m in machines}
         self.events = {(m.ir.name, e.name): (getattr(m, e.name), e.fields) for m in machines for e in m.ir.events}
         self.fields = {m.ir.name: m.ir.fields for m in machines}
+        self.notes = {f.name for _, fields in self.events.values() for f in fields if f.type.kind == "note"}
         self.states = {m.ir.name: {s: s for s in m.ir.states} for m in machines}
         self.decode = json.JSONDecoder(object_pairs_hook=self.pairs).decode
         # One object for each name and decision: rules ask for them by the million.
@@ -231,6 +232,8 @@ class _Reader:
         kind = members.get("line") if isinstance(members, dict) else None
         if not isinstance(kind, str) or kind not in SHAPES or (kind == "header") != (self.number == 1):
             raise self.fail(f"is no line of a trace (kind {kind!r})", f"a line is one of {', '.join(self.readers)}")
+        if "\\u" in line and names_no_character(members, self.notes):
+            raise self.fail("has half a surrogate, which is no character, in what is no note", "leave it out of names")
         shape = SHAPES[kind]
         if members.keys() != _MEMBERS[kind]:
             wrong = sorted((members.keys() - {"line"}) ^ shape.keys())
@@ -291,8 +294,8 @@ class _Reader:
 
     def whole(self) -> None:
         """A process began, and each line belongs to one that did; no log misses its end, unless it was killed."""
-        # A process may be killed before it has a log; one that closed its log has lost nothing of it.
-        self.trace.killed -= self.closed.keys()
+        # One that was killed before it had a log has done nothing that could be lost, and one that closed it neither.
+        self.trace.killed &= self.trace.incarnations - self.closed.keys()
         for incarnation in sorted({*self.counted, *self.closed} - self.trace.incarnations):
             raise self.fail(f"has lines of incarnation {incarnation!r}, which never began",
                             "the file is cut short: merge the logs of the run again")  # fmt: skip

@@ -301,18 +301,6 @@ def bound_at_published(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
             yield step, source, f"bound at version {admit.post.version}, which nobody published" if missing else ""
 
 
-def restorations(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
-    """Each restored birth: the moment of an earlier life that it goes on from."""
-    for track in run.tracks:
-        birth = track.entries[0]
-        if not (isinstance(birth, Birth) and birth.restored):
-            continue
-        lives = [t for t in run.of(track.name) if t.instance == track.instance and t is not track]
-        source = next((e for t in lives for e in reversed(t.entries) if e.post == birth.start), None)
-        lost = not lives or any(t.killed for t in lives)
-        yield birth, source, "" if source or lost else f"no earlier life of it was ever {birth.start!r}"
-
-
 def turns_over(run: Run) -> Iterator[tuple[Entry, Entry | None, str]]:
     """Each end of a turn whose lease was admitted: the end of the lease, in the life that admitted it."""
     leases = {b.instance: b.track for b in run.named("Lease", "new") if not b.restored}

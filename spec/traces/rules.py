@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from ...statemachines.machines import MACHINES
 from .judging import Rule, Select, always, births, counted, facts, leads, moments, needs, once, related, steps
+from .lives import restorations
 from .relations import (
     ANSWERS,
     CONTROL,
@@ -40,7 +41,6 @@ from .relations import (
     published_grows,
     questions,
     receipts_and_losses,
-    restorations,
     trainer_operation_named,
     turn,
     turns_over,
@@ -222,7 +222,7 @@ RULES: tuple[Rule, ...] = (
 
     # lives and causes
     related("restored_as_it_was", restorations,
-            why="a restart goes on from what was stored"),
+            why="a next life goes on from what was stored last, and only leases and sessions are"),
     counted("causes", causes,
             why="a step is caused by its own lease, question or operation"),
 )

@@ -155,6 +155,8 @@ def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, An
         (broken(lambda d: d.pop("property")), "property is missing"),
         (broken(lambda d: d.update(steps=[])), "steps is not a list of at least one step"),
         (broken(lambda d: d.update(loop=99)), "loop is not a step from 0 to 7"),
+        (broken(lambda d: d["steps"][2].update(action="\ud800")), "half a surrogate"),
+        (broken(lambda d: d["steps"][1]["state"].update({"\udfff": "1"})), "half a surrogate"),
         (broken(lambda d: d["steps"][2].pop("action")), "steps[2].action is missing"),
         (broken(lambda d: d["steps"][1]["state"].update(node="[gate |->")), "steps[1].state.node is not a TLA+ value"),
         (broken(lambda d: d["steps"][1]["events"][0].update(arguments=3)), "steps[1].events[0].arguments is not dict"),

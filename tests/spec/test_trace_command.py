@@ -71,6 +71,19 @@ def test_a_line_nested_too_deeply_is_an_error_of_the_file(tmp_path: Path, capsys
     assert "nested too deeply" in capsys.readouterr().err
 
 
+def test_a_name_that_cannot_be_printed_is_an_error_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = parsed(small_run(tmp_path))
+    path = tmp_path / "unprintable.ndjson"
+    path.write_text("".join(json.dumps(x | {"instance": "\ud800"} if "n" in x else x) + "\n" for x in lines))
+    for command in (["validate"], ["show", "--instance", "r0"]):
+        assert main(["trace", *command, str(path)]) == 2
+        said = capsys.readouterr().err
+        assert f"{path}:" in said
+        assert "half a surrogate" in said
+
+
 def test_one_instance_is_shown_in_its_own_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = eventful_run(tmp_path)
     assert main(["trace", "show", str(path), "--instance", "r1"]) == 0

@@ -86,6 +86,11 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a field of another type": (edited("step", "Gate", fields={"term": "one"}), "needs a Nat"),
     "a field missing": (edited("step", "Gate", fields={}), "it has exactly term"),
     "a changed field of another type": (edited("step", "Gate", set={"term": -1}), "needs a Nat"),
+    "half a surrogate as an instance": (edited("new", instance="\ud800"), "has half a surrogate"),
+    "half a surrogate in a member's name": (edited("step", "", **{"\udfff": 1}), "has half a surrogate"),
+    "half a surrogate as the run": (changed(0, run="\udabc"), "has half a surrogate"),
+    "half a surrogate in a field": (edited("step", "Lease", set={"\ud800": 1}), "has half a surrogate"),
+    "half a surrogate in the cause": (edited("step", cause="1.0.\udc00"), "has half a surrogate"),
     "a verdict without a rule": (edited("step", verdict={"kind": "go"}), "it has kind, rule and reason"),
 }
 
@@ -97,6 +102,19 @@ def test_a_broken_file_is_told_with_its_mend(case: str, lines: Lines, tmp_path: 
         judge(breaks(lines), tmp_path)
     assert expected in str(error.value)
     assert str(tmp_path) in str(error.value)
+
+
+def test_half_a_surrogate_may_stand_in_a_note(lines: Lines, tmp_path: Path) -> None:
+    """A log keeps whatever an error said."""
+    lines = [*lines, {"line": "ended", "incarnation": "r9.1", "how": "\ud800"}]
+    lines = edited("began", process="\ud800")(formal(lines))
+    unknown = next(m for m in lines if m.get("machine") == "Gate" and m.get("event") == "Seal")
+    at = lines.index(unknown)
+    poison = {**unknown, "event": "Fault", "fields": {"why": "\ud800"}, "cause": unknown["instance"]}
+    refusal = judge(formal([*lines[:at], poison, *lines[at + 1 :]]), tmp_path).refusal
+    assert refusal is not None
+    assert str(refusal).isprintable(), "what is said of it can be printed"
+    assert "Fault(" in str(refusal)
 
 
 def test_every_cut_of_a_file_is_told(lines: Lines, tmp_path: Path) -> None:
