@@ -82,13 +82,13 @@ def _one_after_another(lives: Sequence[Track], is_unseen: bool) -> Iterator[Foun
     for life in lives:
         if life.restored or is_session:
             former.setdefault(life, []).extend(t for t in lives if t is not life and _leaves(t, life))
+    asked = [life for life in former if life.restored or len(born) > 1]
     if is_unseen:
-        yield from ((life.entries[0], None, "") for life in former)
+        yield from ((life.entries[0], None, "") for life in asked)
         return
     without, reached = _unpaired(former), _reached([before] if is_session else born, former)
-    for life, found in former.items():
-        if not life.restored and len(born) == 1:
-            continue
+    for life in asked:
+        found = former[life]
         text = ""
         if not found:
             start: Any = life.entries[0].post
