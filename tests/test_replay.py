@@ -30,8 +30,9 @@ from sluicegate.replaying.cases import case
 from sluicegate.replaying.replay import Replay, ReplayError, replay
 from sluicegate.replaying.stage import Stage
 from sluicegate.replaying.telling import lines, verdict
-from sluicegate.spec.checkers import tla_checker, tlc
-from sluicegate.spec.counterexamples import Counterexample, Moment, counterexample, of_run
+from sluicegate.spec.checkers import Config, Model, tla_checker, tlc
+from sluicegate.spec.counterexamples import Counterexample, Moment, counterexample, load, of_run, render
+from sluicegate.spec.emitter import emit
 from sluicegate.spec.models import MODELS
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.sorts import Mode
@@ -198,6 +199,38 @@ def test_a_property_that_nothing_claims_is_refused(installed: Counterexample) ->
 def test_a_step_at_which_a_machine_alone_is_another_is_refused() -> None:
     with pytest.raises(ReplayError, match="step 2 of Turn is no Turn"):
         replay(with_step(2, state={"m": "1"}), (Turn,))
+
+
+AROUND = """---- MODULE Around ----
+EXTENDS Turn
+VARIABLES turn, done
+vars == <<turn, done>>
+Init == turn = TurnInit /\\ done = 0
+Pay == done = 0 /\\ done' = 1 /\\ UNCHANGED turn
+Next == Pay \\/ (done = 1 /\\ turn' = TurnGo(turn) /\\ done' = 0)
+Spec == Init /\\ [][Next]_vars
+Left == turn.state = "LEFT" /\\ (done = 1 => turn.turns < 2)
+====
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "title"),
+    [
+        (Config(invariants=("Left",)), "2. Next: Go() [turn, done]"),
+        (Config(invariants=("Left",), spec="Spec"), "2. Go() [turn, done]"),
+    ],
+)
+def test_an_action_without_a_name_is_saved_read_and_replayed(config: Config, title: str, tmp_path: Path) -> None:
+    model = Model("Around", {"Turn": emit(Turn.ir), "Around": AROUND}, config)
+    example = counterexample(model, tla_checker.check(model), machines=(Turn,))
+    example.save(tmp_path / "one.json")
+    done = replay(load(tmp_path / "one.json"), (Turn,))
+    assert done.follows
+    assert title in [line.strip() for line in lines(done)]
+    unnamed = replace(example, steps=tuple(replace(step, action="", events=()) for step in example.steps))
+    assert "2. a step [turn, done]" in render(unnamed, "text")
+    assert "2. a step" in render(unnamed, "mermaid")
 
 
 def test_a_machine_that_is_gone_without_an_event_is_not_followed(installed: Counterexample) -> None:

@@ -228,7 +228,9 @@ class Session:
                     break
             else:
                 return trace
-            named.append(replace(step, action=candidate.get("action", "Init")))
+            # An action that is written out in the next-state relation has no name: null in its answer.
+            unnamed = "" if model.config.spec else model.config.next
+            named.append(replace(step, action=candidate.get("action", "Init") or unnamed))
             after = self.call("explore_next", source, cfg, "{}", json.dumps(candidate["json"]))
             candidates = [{**t["state"], "action": t["action"]} for t in after.get("transitions", ())]
         return tuple(named)

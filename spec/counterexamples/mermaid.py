@@ -16,6 +16,7 @@ from ..checkers.tla_values import Function, parse, show
 from . import actions
 from .form import Change, Counterexample, MachineStep, Moment
 from .make import actor_of
+from .text import UNNAMED
 
 _LONG = 60
 
@@ -69,7 +70,7 @@ class _Chart:
             self.say(f"{self.name(self.sender(event, to))}->>{self.name(to)}: {_label(f'{number}. {event}')}")
         if not step.events:
             where = step.actors[0] if step.actors else "model"
-            says = f"{number}. {step.action}{f': {meant.says}' if meant.says else ''}"
+            says = f"{number}. {step.action or UNNAMED}{f': {meant.says}' if meant.says else ''}"
             self.say(f"Note over {self.name(where)}: {_label(says)}")
         self.notes(step.changes)
         for message in _sent(before, step):

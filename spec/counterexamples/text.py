@@ -8,6 +8,9 @@ from ..checkers.tla_values import parse, show
 from . import actions
 from .form import Change, Counterexample, Moment
 
+UNNAMED = "a step"
+"""What an action is called that has no name in the model."""
+
 
 def lines(example: Counterexample) -> Iterator[str]:
     """The lines of the text, without a newline."""
@@ -35,8 +38,8 @@ def title(module: str, step: Moment) -> str:
     """The action, its events with their arguments, whom it concerns, and what no machine sees of it."""
     done = " and ".join(str(event) for event in step.events)
     # Of a machine alone the action is the rule, which the table gives for the event.
-    told = done.startswith(f"{step.action}(") or (bool(done) and module.startswith("MC"))
-    words = [done if told else f"{step.action}{f': {done}' if done else ''}"]
+    told = done.startswith(f"{step.action}(") or (bool(done) and (not step.action or module.startswith("MC")))
+    words = [done if told else f"{step.action or UNNAMED}{f': {done}' if done else ''}"]
     if step.actors:
         words.append(f"[{', '.join(step.actors)}]")
     if says := actions.meaning(module, step.action).says:
