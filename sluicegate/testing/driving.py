@@ -115,7 +115,7 @@ def stateful(machine: type[Machine], adapter: Adapter) -> type[RuleBasedStateMac
             if self.now.difference:
                 if not shortest:
                     shortest.append(_told_short(self.now))
-                raise AssertionError(*shortest)
+                raise AssertionError(*shortest) from self.now.error
 
         def teardown(self) -> None:
             if hasattr(self, "now"):
@@ -164,6 +164,8 @@ class _Run:
             has = f"{machine.__name__} has not: {', '.join(known)}"
             raise TypeError(f"the implementation shows {other[0]}, which {has}")
         self.shows = tuple(shown)
+        self.error: Exception | None = None
+        """What the implementation raised that is no refusal."""
         self.difference = "; ".join(_shown(newborn, shown))
 
     def step(self, event: Event) -> str:
@@ -171,7 +173,13 @@ class _Run:
         before = self.model
         self.events.append(event)
         self.model, outcome = self.machine.step(before, event)
-        told = _told(outcome, self.adapter.apply(event))
+        try:
+            verdict = self.adapter.apply(event)
+        except Exception as error:
+            self.error = error
+            self.difference = f"{event!r} in {before!r}: raises {type(error).__name__}: {error}"
+            return outcome.rule
+        told = _told(outcome, verdict)
         shown = self.adapter.snapshot()
         gone = [f"{name} is not shown any more" for name in self.shows if name not in shown]
         if said := "; ".join([*told, *gone, *_shown(self.model, shown)]):
@@ -198,12 +206,15 @@ def _again(run: _Run, events: Sequence[Event]) -> _Run:
 def _told_short(run: _Run) -> str:
     """The difference of a run, made short by leaving out every event without which it still differs."""
     run.end()
-    best, at = run, len(run.events) - 2
-    while at >= 0:
-        other = _again(best, [*best.events[:at], *best.events[at + 1 :]])
-        if other.difference:
-            best, at = other, min(at, len(other.events) - 1)
-        at -= 1
+    best, before = run, len(run.events) + 1
+    # An event may become one that can be left out when another was.
+    while len(best.events) < before:
+        before, at = len(best.events), len(best.events) - 2
+        while at >= 0:
+            other = _again(best, [*best.events[:at], *best.events[at + 1 :]])
+            if other.difference:
+                best, at = other, min(at, len(other.events) - 1)
+            at -= 1
     return "\n  ".join([f"differs after {len(best.events)} events:", *map(repr, best.events), best.difference])
 
 

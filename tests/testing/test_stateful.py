@@ -406,3 +406,73 @@ def test_a_fault_behind_a_client_is_found_and_made_short() -> None:
     difference, events = faults(adapter, Gate, runs=20, steps=10)
     assert "should be" in difference
     assert events in (["Claim(term=0)"], ["Claim(term=1)"])
+
+
+class Crashing(Written):
+    def take(self, much: int) -> None:
+        super().take(much)
+        if much == 2:
+            raise ValueError("boom")
+
+
+def test_an_exception_that_is_no_refusal_is_a_difference_and_made_short() -> None:
+    with pytest.raises(AssertionError) as raised:
+        run(Account, ObjectAdapter(Crashing, refusals=No))
+    _, *events, difference = str(raised.value).split("\n  ")
+    assert [e.split("(")[0] for e in events][-1] == "Take"
+    assert len(events) <= 3
+    assert difference.endswith("raises ValueError: boom")
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+class Metro(Machine):
+    """Lets people through for coins; may break, and is mended."""
+
+    CLOSED, OPEN, BROKEN = State(), State(), State()
+    credit, rides = Nat(0), Nat(0)
+
+    class Coin(Event): ...
+
+    class Push(Event): ...
+
+    class Fail(Event): ...
+
+    class Mend(Event): ...
+
+    pays = go(OPEN).when(credit >= 1).do(credit.set(credit + 1)).orelse(stay().do(credit.set(credit + 1)))
+    passes = go(CLOSED).do(credit.set(0), rides.set(rides + 1))
+    scope = Scope(nat=2)
+    table = Table(
+        columns(CLOSED, OPEN, BROKEN),
+        row(Coin, pays, ignore, ignore),
+        row(Push, ignore, passes, ignore),
+        row(Fail, BROKEN, BROKEN, ignore),
+        row(Mend, ignore, ignore, CLOSED),
+    )
+
+
+class Amnesiac:
+    """Forgets what was paid when it is mended."""
+
+    def __init__(self) -> None:
+        self.state, self.credit, self.rides = "CLOSED", 0, 0
+
+    def coin(self) -> None:
+        if self.state == "CLOSED":
+            self.state, self.credit = "OPEN" if self.credit else "CLOSED", self.credit + 1
+
+    def push(self) -> None:
+        if self.state == "OPEN":
+            self.state, self.credit, self.rides = "CLOSED", 0, self.rides + 1
+
+    def fail(self) -> None:
+        self.state = "BROKEN"
+
+    def mend(self) -> None:
+        if self.state == "BROKEN":
+            self.state, self.credit = "CLOSED", 0
+
+
+def test_no_event_of_the_run_that_is_told_can_be_left_out() -> None:
+    _, events = faults(ObjectAdapter(Amnesiac), Metro)
+    assert events == ["Coin()", "Fail()", "Mend()"]
