@@ -5,8 +5,8 @@ Rules of this file:
 - Leases and sessions outlive their process. All else begins anew with it: a gate without weights, a
   controller with a term of its own, a trainer from a checkpoint that is none of its machine's state.
 - A session goes on from its last step that had to be durable, or from any moment after it.
-- Of a lease less is stored than its steps: it goes on from any moment. Its receipt is logged once its
-  closure is stored, and nothing goes on from there.
+- Of a lease less is stored than its steps: the next life of its replica goes on from any moment. Its
+  receipt is logged once its closure is stored, and nothing goes on from there.
 - What a killed process had stored may be more or less than what it had logged.
 - The lives of an instance follow one another, so that two never go on from the same one.
 """
@@ -42,7 +42,7 @@ def restorations(run: Run) -> Iterator[Found]:
         may_have = _holders(run, machine)
         for of in lives.values():
             if len(of) > 1 or of[0].restored:
-                yield from _one_after_another(of, _is_unseen(of, may_have))
+                yield from _one_after_another(of, may_have)
 
 
 Holders: TypeAlias = Mapping[str, str]
@@ -72,8 +72,9 @@ def _is_unseen(lives: Sequence[Track], known: tuple[Holders, Holders]) -> bool:
     return any(i not in seen and (not replica or replica in own or "" in own) for i, replica in holders.items())
 
 
-def _one_after_another(lives: Sequence[Track], is_unseen: bool) -> Iterator[Found]:
+def _one_after_another(lives: Sequence[Track], known: tuple[Holders, Holders]) -> Iterator[Found]:
     """Each life that is no first one; what is wrong with it if the lives cannot have followed one another."""
+    place = known[1].get
     is_session = lives[0].name == "Session"
     before = Track(lives[0].machine, lives[0].instance, "")
     born = [t for t in lives if not t.restored]
@@ -81,9 +82,11 @@ def _one_after_another(lives: Sequence[Track], is_unseen: bool) -> Iterator[Foun
     former = {t: [before] for t in born} if is_session else dict[Track, list[Track]]()
     for life in lives:
         if life.restored or is_session:
-            former.setdefault(life, []).extend(t for t in lives if t is not life and _leaves(t, life))
+            own = None if is_session else place(life.incarnation)
+            others = [t for t in lives if t is not life and (own is None or place(t.incarnation, own) == own)]
+            former.setdefault(life, []).extend(t for t in others if _leaves(t, life))
     asked = [life for life in former if life.restored or len(born) > 1]
-    if is_unseen:
+    if _is_unseen(lives, known):
         yield from ((life.entries[0], None, "") for life in asked)
         return
     without, reached = _unpaired(former), _reached([before] if is_session else born, former)

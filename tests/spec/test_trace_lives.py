@@ -168,6 +168,17 @@ def a_lease_with_a_receipt_is_lost_in_the_next_life(world: World) -> None:
 
 
 @wrong
+def a_lease_goes_on_at_another_replica(world: World) -> None:
+    served(world)
+    lease = world.turn("s0", 5, "r0")
+    forwarded = world.workers["r0"].live["Lease", lease].snapshot().replace(spans={})
+    world.kill("r0")
+    worker = world.start("r1")
+    worker.restored(forwarded, lease)
+    worker.on_lease(lease, Lease.Gone())
+
+
+@wrong
 def a_trainer_is_back_at_an_older_version(world: World) -> None:
     world.publish(0)
     old = world.trainer.live["Trainer", "trainer"].snapshot()
