@@ -168,10 +168,27 @@ def _read(config: Any, name: str) -> Any:
     maker = known.Machine
     if nested:
         from transitions.extensions import HierarchicalMachine as maker
+    initial = words.get("initial")
     try:
+        if "initial" not in words or isinstance(initial, str):
+            # The library makes a state of whatever it is told to begin in.
+            _require_state(maker(**{**words, "model": None, "auto_transitions": False, "initial": None}), initial, name)
         return maker(**{**words, "model": None, "auto_transitions": False})
+    except _NoSuchState:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{name}: the transitions library cannot read it ({error})") from error
+
+
+class _NoSuchState(ValueError):
+    """A configuration begins in what is none of its states."""
+
+
+def _require_state(library: Any, initial: str | None, name: str) -> None:
+    names = library.get_nested_state_names() if hasattr(library, "prefix_path") else list(library.states)
+    if initial not in names:
+        said = "no initial state; give initial=..." if initial is None else f"initial is {initial}, which is no state"
+        raise _NoSuchState(f"{name}: {said}; there are {', '.join(names)}")
 
 
 class _Reading:

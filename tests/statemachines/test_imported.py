@@ -179,6 +179,8 @@ def test_the_keywords_of_a_machine_that_draws_itself_are_taken() -> None:
     ("config", "said"),
     [
         ({**MATTER, "initial": None}, "no initial state"),
+        ({**MATTER, "initial": "sollid"}, "initial is sollid, which is no state; there are gas, solid, liquid"),
+        ({k: v for k, v in MATTER.items() if k != "initial"}, "no initial state; give initial=...; there are gas"),
         ({**MATTER, "colour": "red"}, "transitions.Machine takes no colour"),
         ({**MATTER, "transitions": [["melt", "solid", "nowhere"]]}, r"goes to nowhere, which is no state; there"),
         ({**MATTER, "transitions": [["melt", "solidd", "liquid"]]}, r"starts in solidd, which is no state"),
