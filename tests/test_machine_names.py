@@ -107,3 +107,14 @@ def test_a_machine_in_the_working_directory_is_found(
     (tmp_path / f"{module}.py").write_text(DOOR)
     assert main([*command, f"{module}:Door"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_configuration_of_the_library_is_drawn_as_the_machine_that_it_becomes(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = "{'states': ['a', 'b'], 'initial': 'a', 'transitions': [['go', 'a', 'b']]}"
+    (tmp_path / f"{module}.py").write_text(f"FLOW = {flow}\nTYPO = {flow.replace('states', 'state')}\n")
+    assert main(["diagram", f"{module}:FLOW"]) == 0
+    assert 'state "A"' in capsys.readouterr().out
+    assert main(["diagram", f"{module}:TYPO"]) == 2
+    assert "is a dict without `states` and `transitions`" in capsys.readouterr().err

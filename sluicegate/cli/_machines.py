@@ -27,19 +27,26 @@ class UnknownName(Exception):
 
 
 def load_machine(name: str) -> type[Machine]:
-    """The machine `MODULE:CLASS`; the module is looked for in the working directory first.
+    """The machine `MODULE:CLASS`, or one taken over from a configuration of `transitions` of that name.
+
+    The module is looked for in the working directory first.
 
     Raises:
         UnknownName: the name leads to no declared machine, or its module cannot be imported.
         DeclarationError: the machine's declaration is broken.
     """
     from ..statemachines import Machine
+    from ..statemachines.imported import is_configuration
 
     module, _, attribute = name.partition(":")
     _refuse_path(name)
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise UnknownName(f"{name!r}: write MODULE:CLASS, as in mypkg.orders:Order")
     found = _attribute(name, _module(name, module), attribute)
+    if is_configuration(found):
+        return _taken_over(name, found, attribute)
+    if isinstance(found, dict):
+        raise UnknownName(f"{name}: is a dict without `states` and `transitions`: a configuration has both")
     if not (isinstance(found, type) and issubclass(found, Machine)):
         raise UnknownName(f"{name}: is not a machine: derive it from sluicegate.Machine")
     if not hasattr(found, "ir"):
@@ -59,7 +66,6 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     """
     from ..spec.models import SystemModel
     from ..statemachines import Machine
-    from ..statemachines.imported import is_configuration
 
     module, colon, attribute = name.partition(":")
     _refuse_path(name)
@@ -76,8 +82,6 @@ def load_declared(name: str) -> tuple[list[type[Machine]], list[SystemModel]]:
     value = _attribute(name, found, attribute)
     if isinstance(value, SystemModel):
         return [], [value]
-    if is_configuration(value):
-        return [_taken_over(name, value, attribute)], []
     return [load_machine(name)], []
 
 
