@@ -23,8 +23,8 @@ from pathlib import Path
 from .child import Child
 from .model import CheckerMissing
 
-_START = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@")
-_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")
+_START = re.compile(r"(.*)@!@!@STARTMSG (-?\d+):(\d+) @!@!@")
+_END = re.compile(r"@!@!@ENDMSG (-?\d+) @!@!@")
 _ONE_STATE = (
     "---- MODULE One ----\nEXTENDS Naturals, Sequences, FiniteSets, TLC\nVARIABLE x\n"
     "Init == x = 0\nNext == x < 3 /\\ x' = x + 1\nSmall == x < 3\n====\n"
@@ -95,16 +95,23 @@ def _make_archive(java: Path, jar: Path, file: Path) -> None:
 
 
 def messages(lines: Iterator[str]) -> Iterator[Message]:
-    """TLC's framed messages; lines outside of any frame are messages without a number."""
-    head: tuple[int, int] | None = None
+    """TLC's framed messages; lines outside of any frame are messages without a number.
+
+    What a message quotes is a frame inside of its own: its text is a part of the other.
+    """
+    frames: list[tuple[int, int]] = []
     text: list[str] = []
     for line in (line.rstrip("\n") for line in lines):
         if start := _START.fullmatch(line):
-            head, text = (int(start[1]), int(start[2])), []
-        elif _END.fullmatch(line) and head:
-            yield Message(*head, "\n".join(text))
-            head = None
-        elif head:
+            frames.append((int(start[2]), int(start[3])))
+            text += [start[1]] * bool(start[1])
+        elif (end := _END.fullmatch(line)) and int(end[1]) in (code for code, _ in frames):
+            while (frame := frames.pop())[0] != int(end[1]):
+                pass
+            if not frames:
+                yield Message(*frame, "\n".join(text))
+                text = []
+        elif frames:
             text.append(line)
         else:
             yield Message(0, 0, line)

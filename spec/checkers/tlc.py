@@ -47,6 +47,17 @@ _YOUNG_MIB = 256
 """Of the heap, for what is new: parsing a model makes about as much."""
 _MEMORY = re.compile(r"OutOfMemoryError|insufficient memory for the Java Runtime|Java heap space")
 _CHATTER = ("Parsing file", "Semantic processing")
+_NO_MESSAGE = -1
+"""The number under which TLC says that it has no words for an error."""
+_WRAPPING = re.compile(
+    r"TLC threw an unexpected exception\.\nThis was probably caused by an error in the spec or model\.\n"
+    r"See the User Output or TLC Console for clues to what happened\.\nThe exception was an? [\w.$]+\n:? ?\n?"
+)
+_NESTED = "The error occurred when TLC was evaluating the nested\nexpressions at the following positions:"
+_POSITION = re.compile(r"\d+\. Line (.*)")
+_TOO_BIG = re.compile(r"Overflow when computing|can't handle a number this big")
+MOST = 2_147_483_647
+"""The largest number that TLC counts to."""
 
 
 def check(
@@ -222,10 +233,24 @@ def _result(model: Model, messages: list[Message], status: int, seconds: float, 
         verdict = "violated"
         violated = next((found[1] for m in errors if (found := _VIOLATED.search(m.text))), None)
     if verdict == "error" and not detail:
-        said = [m.text for m in messages if m in errors or (m.code == 0 and not m.text.startswith(_CHATTER))]
-        detail = "\n".join(filter(None, said)) or f"TLC ended with status {status}"
+        said = [m for m in messages if m in errors or (m.code == 0 and not m.text.startswith(_CHATTER))]
+        detail = _plain(said, model) or f"TLC ended with status {status}"
     trace, ending = _trace(messages) if verdict == "violated" else ((), "")
     return CheckResult(NAME, model.name, verdict, distinct, seconds, violated, trace, detail or ending)
+
+
+def _plain(messages: list[Message], model: Model) -> str:
+    """Errors in the words of their cause, with the innermost place of the model that TLC was at."""
+    if any(m.code == _NO_MESSAGE for m in messages) and model.config.symmetry:
+        texts = "; ".join(f"{name} = {value}" for name, value in model.config.constants.items() if '"' in value)
+        return f"symmetry {model.config.symmetry} permutes texts ({texts}): write its members without quotes"
+    whole = _WRAPPING.sub("", "\n".join(filter(None, (m.text.strip() for m in messages))))
+    said, _, places = whole.partition(_NESTED)
+    said = said.replace("The behavior up to this point is:", "").strip()
+    if _TOO_BIG.search(said):
+        said += f": {MOST} is the most that TLC counts to, bound the model below it"
+    at = _POSITION.findall(places)
+    return f"{said}, at line {at[-1].rstrip()}" if at else said
 
 
 def _distinct(messages: list[Message]) -> int:

@@ -11,7 +11,12 @@ Rules of this file:
 from __future__ import annotations
 
 from ...statemachines.ir import Scope, Type
-from .expressions import EMPTY_MAP, Names, bracketed, quoted
+from .expressions import EMPTY_MAP, Names, bracketed, number, placed, quoted
+
+
+def _bound(scope: Scope, name: str) -> str:
+    with placed(f"the bound of {name}"):
+        return number(scope.bound(name))
 
 
 def domain(kind: Type, name: str, scope: Scope, names: Names) -> str:
@@ -20,7 +25,7 @@ def domain(kind: Type, name: str, scope: Scope, names: Names) -> str:
         case "bool":
             return "BOOLEAN"
         case "nat":
-            return f"0..{scope.bound(name)}"
+            return f"0..{_bound(scope, name)}"
         case "enum":
             return "{" + ", ".join(map(quoted, kind.members)) + "}"
         case "id":
@@ -73,7 +78,7 @@ def bounded(text: str, kind: Type, name: str, scope: Scope, names: Names) -> str
     """The test that no nat in the expression `text` is beyond its bound; empty if there is none."""
     match kind.kind:
         case "nat":
-            return f"{text} <= {scope.bound(name)}"
+            return f"{text} <= {_bound(scope, name)}"
         case "opt":
             inner = bounded(f"{text}[1]", kind.args[0], name, scope, names)
             return inner and f"({text} # <<>> => {inner})"
@@ -83,7 +88,7 @@ def bounded(text: str, kind: Type, name: str, scope: Scope, names: Names) -> str
             return inner and rf"(\A {bound} \in {text} : {inner})"
         case "seq":
             bound = names.fresh()
-            length = f"Len({text}) <= {scope.bound(name)}"
+            length = f"Len({text}) <= {_bound(scope, name)}"
             inner = bounded(f"{text}[{bound}]", kind.args[0], name, scope, names)
             return rf"({length} /\ \A {bound} \in 1..Len({text}) : {inner})" if inner else length
         case "map":

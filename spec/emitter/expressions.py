@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...statemachines.ir import Node, Type
@@ -75,6 +76,26 @@ class EmitError(RuntimeError):
     """A machine that cannot be written in TLA+; says what is in the way and how to mend it."""
 
 
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Says of an EmitError where in the declaration it comes from."""
+    try:
+        yield
+    except EmitError as error:
+        raise EmitError(f"{where}: {error}") from error
+
+
+MOST = 2_147_483_647
+"""The largest number that TLC reads and counts to."""
+
+
+def number(value: int) -> str:
+    """A natural in TLA+. Raises EmitError for one that not every checker reads."""
+    if value > MOST:
+        raise EmitError(f"{value} is more than {MOST}, to which TLC counts: use a smaller number")
+    return str(value)
+
+
 _WRITABLE = re.compile(r"[ !#-\[\]-~]*")
 
 
@@ -90,13 +111,14 @@ def quoted(text: str) -> str:
 def literal(kind: Type, value: object) -> str:
     """A constant of type `kind` in TLA+.
 
-    Sets, maps and sequences are empty in a declaration; for any other value ValueError is raised.
+    Sets, maps and sequences are empty in a declaration; for any other value ValueError is raised. Raises
+    EmitError for a text or a number that not every checker reads.
     """
     match kind.kind:
         case "bool":
             return "TRUE" if value else "FALSE"
-        case "nat":
-            return str(value)
+        case "nat" if isinstance(value, int):
+            return number(value)
         case "enum" | "id":
             return quoted(str(value))
         case "note":

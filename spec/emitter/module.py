@@ -16,7 +16,8 @@ import textwrap
 from collections import Counter
 
 from ...statemachines.ir import Event, Ir
-from .expressions import EmitError, Names, bracketed, denied, literal, parts, render
+from ..checkers.source import definitions, without_comments
+from .expressions import EmitError, Names, bracketed, denied, literal, parts, placed, render
 from .rules import Condition, Place, Rule, arguments, camel, rules
 
 WIDTH = 110
@@ -38,11 +39,12 @@ def comment(text: str) -> str:
 
 
 def emit(ir: Ir) -> str:
-    """The module `<Machine>` of operators. Raises EmitError where two names would be one."""
+    """The module `<Machine>` of operators. Raises EmitError where two names would be one, and for a value that not
+    every checker reads."""
     names = Names()
     blocks = [_event(ir, event, names) for event in ir.events]
     text = "\n".join([header(ir.name, ir, STANDARD), _preamble(ir), _init(ir), *blocks, "=" * 80]) + "\n"
-    defined = Counter(line.split("(")[0].split(" ")[0] for line in text.splitlines() if " ==" in line)
+    defined = Counter(definitions(without_comments(text)))
     twice = sorted(name for name, count in defined.items() if count > 1)
     if twice:
         raise EmitError(f"{ir.name}: generated names are used twice: {', '.join(twice)}; rename a rule or event")
@@ -95,7 +97,8 @@ def _init(ir: Ir) -> str:
     values = [f'state |-> "{ir.states[0]}"']
     for f in ir.fields:
         if f.type.kind != "note":
-            value = f"{ir.name[0].lower()}Init_{f.name}" if f.given else literal(f.type, f.initial)
+            with placed(f"{ir.name}.{f.name}"):
+                value = f"{ir.name[0].lower()}Init_{f.name}" if f.given else literal(f.type, f.initial)
             values.append(f"{f.name} |-> {value}")
     name = call(f"{ir.name}Init", given) if given else f"{ir.name}Init"
     return (
@@ -128,7 +131,9 @@ def _event(ir: Ir, event: Event, names: Names) -> str:
     blocks = [f"\n\\* {f'{title} ':-<{WIDTH - 3}}\n"]
     if event.doc:
         blocks[0] += comment(event.doc)
-    blocks += [_rule(ir, rule, names) for rule in found]
+    for rule in found:
+        with placed(f"{ir.name}.{event.name}: rule {rule.name!r} at {rule.branch.where}"):
+            blocks.append(_rule(ir, rule, names))
     blocks.append(_whole(ir, event, found))
     return "\n".join(blocks)
 

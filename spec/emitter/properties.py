@@ -12,10 +12,12 @@ Rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...statemachines.ir import Ir, Property
 from ...statemachines.properties import says
 from .domains import domain
-from .expressions import Names, bracketed, denied, render
+from .expressions import Names, bracketed, denied, placed, render
 from .module import call, rule_name
 from .rules import arguments, rules
 
@@ -32,10 +34,15 @@ def within(claim: Property) -> str:
 
 def definitions(ir: Ir, names: Names, *, temporal: bool) -> list[str]:
     """A block of text for each property over single states, and with `temporal` for the others."""
-    state = [_invariant(claim, names) for claim in ir.properties if claim.kind != "leads_to"]
+    state = [_written(_invariant, claim, names) for claim in ir.properties if claim.kind != "leads_to"]
     leads = [claim for claim in ir.properties if claim.kind == "leads_to"] if temporal else []
-    fair = dict.fromkeys(event for claim in leads for event in claim.fair)
-    return [*state, *(_fair(ir, event, names) for event in fair), *(_leads_to(claim, names) for claim in leads)]
+    fair = [_fair(ir, name, names) for name in dict.fromkeys(event for claim in leads for event in claim.fair)]
+    return [*state, *fair, *(_written(_leads_to, claim, names) for claim in leads)]
+
+
+def _written(write: Callable[[Property, Names], str], claim: Property, names: Names) -> str:
+    with placed(f"{claim.name} at {claim.where}"):
+        return write(claim, names)
 
 
 def _invariant(claim: Property, names: Names) -> str:

@@ -239,6 +239,36 @@ def test_an_error_in_the_model_is_an_error_and_no_verdict(checker: ModuleType, o
     assert result.detail
 
 
+BIG = "EXTENDS Naturals\nVARIABLE x\nInit == x = {start}\nNext == x' = x + x\nSome == x >= {least}\n"
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        (
+            model("Big", BIG.format(start=2_000_000_000, least=0), invariants=("Some",)),
+            "Overflow when computing 2000000000+2000000000: 2147483647 is the most that TLC counts to, bound the model "
+            "below it, at line 5, column 14 to line 5, column 18 in Big",
+        ),
+        (
+            model("Big", BIG.format(start=0, least=3_000_000_000), invariants=("Some",)),
+            "TLC can't handle a number this big.\n3000000000: 2147483647 is the most that TLC counts to",
+        ),
+        (
+            counter(constants={"R": '{"r1", "r2"}', "N": "2"}, invariants=("TypeOK",), symmetry="Symmetry"),
+            'symmetry Symmetry permutes texts (R = {"r1", "r2"}): write its members without quotes',
+        ),
+    ],
+    ids=["overflow", "number", "symmetry"],
+)
+def test_what_tlc_cannot_do_is_told_in_its_words_for_the_cause_without_its_frames(subject: Model, said: str) -> None:
+    result = tlc.check(subject)
+    assert result.verdict == "error"
+    assert result.detail.startswith(said)
+    assert "@!@!@" not in result.detail
+    assert result.detail.count("\n") < 2
+
+
 CAPTURED = """
 EXTENDS Integers
 VARIABLE x

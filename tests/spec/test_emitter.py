@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluicegate import Event, Machine, Nat, SetOf, State, Table, columns, row, stay
+from sluicegate import Event, Machine, Nat, Scope, SetOf, State, Table, always, columns, go, ignore, row, stay
 from sluicegate.spec.emitter import emit, emit_alone, files
 from sluicegate.spec.emitter.expressions import EmitError
 from sluicegate.statemachines.operators import OPERATORS
@@ -73,6 +73,40 @@ def test_names_that_differ_only_in_spelling_are_an_error(turnstile):
     cells[0] = replace(cells[0], otherwise=replace(cells[0].otherwise, rule="pAys"))
     with pytest.raises(EmitError, match="generated names are used twice: TurnstileCoinPAys"):
         emit(replace(turnstile.ir, cells=tuple(cells)))
+
+
+def test_a_docstring_may_say_what_looks_like_a_definition(turnstile):
+    doc = "n == 1 is meant.\n\nn == 2 is not.\n\n" + "TurnstileCoin == told again and again. " * 9
+    text = emit(replace(turnstile.ir, doc=doc))
+    assert "\\* n == 1 is meant.\n" in text
+    assert text.count("TurnstileCoin == told") > 1
+
+
+class Far(Machine):
+    """Numbers beyond what a checker counts to."""
+
+    NEAR, THERE = State(), State()
+    steps = Nat(0)
+
+    class Go(Event): ...
+
+    there = go(THERE).when(steps < 3_000_000_000).orelse(ignore)
+    table = Table(columns(NEAR, THERE), row(Go, there, ignore))
+    few = always(steps < 4_000_000_000)
+
+
+def test_a_number_beyond_those_of_the_checkers_is_refused_with_its_place():
+    mend = "is more than 2147483647, to which TLC counts: use a smaller number"
+    with pytest.raises(EmitError, match=rf"Far.Go: rule 'there' at .*test_emitter.py:\d+: 3000000000 {mend}"):
+        emit(Far.ir)
+    with pytest.raises(EmitError, match=rf"few at .*test_emitter.py:\d+: 4000000000 {mend}"):
+        emit_alone(Far.ir)
+    with pytest.raises(EmitError, match=rf"^the bound of seen: 2147483648 {mend}"):
+        emit_alone(replace(Levels.ir, scope=Scope(nats=(("seen", 2**31),))))
+    fields = (replace(Levels.ir.fields[0], type=Far.ir.fields[0].type, initial=2**31),)
+    with pytest.raises(EmitError, match=rf"^Levels.seen: 2147483648 {mend}"):
+        emit(replace(Levels.ir, fields=fields))
+    assert "2147483647" in emit(replace(Levels.ir, fields=(replace(fields[0], initial=2**31 - 1),)))
 
 
 class Levels(Machine):
