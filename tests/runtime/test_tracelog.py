@@ -29,8 +29,9 @@ def log(path: Path, incarnation: str = "r0.1") -> TraceLog:
 
 
 def admit(log: TraceLog, live: Any, lease: str) -> None:
+    before = live.state
     outcome = live.admit(lease, None)
-    log.of("Gate")("r0", 0, Gate.Admit(lease=lease, pin=None), "OPEN", live.state, outcome, lease)
+    log.of("Gate")("r0", 0, Gate.Admit(lease=lease, pin=None), before, live.state, outcome, lease)
 
 
 def open_gate(log: TraceLog) -> Any:
@@ -106,7 +107,8 @@ def test_a_log_that_cannot_be_written_for_too_long_ends_as_that_of_a_killed_proc
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with log(tmp_path / "log") as trace:
-        live = open_gate(trace)
+        live = Gate.Live(ranks={"0"})
+        trace.of("Gate").lives("r0", live, False)
         trace.flush()
         with full_disk(tmp_path / "log"):
             for number in range(10):
