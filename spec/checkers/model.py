@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from .source import constants, extended, imports, used_only, without_comments
+from .source import constants, definitions, extended, imports, instantiated, used_only, without_comments
 
 Verdict = Literal["ok", "violated", "error", "incomplete"]
 
@@ -96,6 +96,15 @@ class Model:
         for name in names:
             names += [n for n in extended(self.modules[name]) if n not in names and n in self.modules]
         return [without_comments(self.modules[name]) for name in names]
+
+    def defined(self) -> set[str]:
+        """The names that the root knows: its own, and those of what it extends or instantiates without a name."""
+        names, known = [self.name], set[str]()
+        for name in names:
+            text = self.modules[name]
+            names += [n for n in (*extended(text), *instantiated(text)) if n not in names and n in self.modules]
+            known.update(definitions(without_comments(text)))
+        return known
 
     @classmethod
     def load(

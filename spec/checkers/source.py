@@ -13,7 +13,12 @@ EXTENDS = re.compile(r"^[ \t]*EXTENDS[ \t]+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 _NAME = r"\w+(?:\s*\([\s_,]*\))?"
 _DECLARED = re.compile(rf"^[ \t]*(CONSTANT|VARIABLE)S?\s+({_NAME}(?:\s*,\s*{_NAME})*)", re.MULTILINE)
-_DEFINED = re.compile(r"^(?:LOCAL[ \t]+)?(\w+)[ \t]*(?:\([^)=]*\)|\[[^]=]*\])?[ \t]*==(?!=)", re.MULTILINE)
+_HEAD = r"(?:LOCAL[ \t]+)?(\w+)[ \t]*(?:\([^)=]*\)|\[[^]=]*\])?[ \t]*==(?!=)"
+_DEFINED = re.compile(f"^{_HEAD}", re.MULTILINE)
+"""A definition in the first column, as generated modules have them."""
+_TOP = re.compile(rf'"(?:\\.|[^"\\\n])*"|\bLET\b|(?<!\\)\bIN\b|^[ \t]*{_HEAD}', re.MULTILINE)
+"""What tells a definition of a module, which may be indented, from those between LET and IN."""
+_UNNAMED_INSTANCE = re.compile(r"^[ \t]*(?:LOCAL[ \t]+)?INSTANCE\s+(\w+)", re.MULTILINE)
 _OUTSIDE = re.compile(r'"(?:\\.|[^"\\\n])*"|\\\*[^\n]*|\(\*')
 _INSIDE = re.compile(r"\(\*|\*\)")
 
@@ -79,9 +84,20 @@ def extended(text: str) -> list[str]:
     return [name for name in names if name not in STANDARD_MODULES]
 
 
+def instantiated(text: str) -> list[str]:
+    """The modules of ours whose names a module has by an INSTANCE without a name."""
+    return [name for name in _UNNAMED_INSTANCE.findall(without_comments(text)) if name not in STANDARD_MODULES]
+
+
 def definitions(text: str) -> list[str]:
-    """The names that a module without comments declares or defines at its top level, in the first column."""
-    return [name for _, names in _DECLARED.findall(text) for name in _each(names)] + _DEFINED.findall(text)
+    """The names that a module without comments declares or defines at its top level, each at the start of a line."""
+    found = [name for _, names in _DECLARED.findall(text) for name in _each(names)]
+    inside = 0
+    for match in _TOP.finditer(text):
+        if match[1] and not inside:
+            found.append(match[1])
+        inside = max(0, inside + {"LET": 1, "IN": -1}.get(match[0], 0))
+    return found
 
 
 def constants(text: str) -> list[str]:
@@ -98,7 +114,7 @@ def comments(text: str) -> dict[str, str]:
     """What the line comments just above each definition of a module say of it."""
     found: dict[str, str] = {}
     above: list[str] = []
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         if line.startswith("\\*"):
             above.append(line.removeprefix("\\*").strip())
             continue

@@ -86,7 +86,7 @@ def check(
     except Interrupted:
         return result("incomplete", f"stopped at its time limit of {timeout:g} s")
     missing = [name for name in model.config.invariants if name not in names]
-    message = str(answer["error_message"] or "")
+    message = _told(str(answer["error_message"] or ""), model)
     if answer["success"] and missing:
         return result("error", f"invariants that did not reach the checker: {', '.join(missing)}")
     distinct = int(answer["states_explored"])
@@ -99,6 +99,14 @@ def check(
     if answer["error_type"] == "InvariantViolation":
         violated = names[int(re.findall(r"\d+", message)[0])]
     return result(verdict, distinct=distinct, violated=violated, trace=trace)
+
+
+def _told(message: str, model: Model) -> str:
+    """The checker's words; of a definition that is there and that it does not read, what to write."""
+    if message.startswith("SPECIFICATION definition") and model.config.spec in model.defined():
+        mend = "a subscript must be a name for it: define vars == <<...>>, and write [][Next]_vars and WF_vars(Next)"
+        return f"{NAME} does not read {model.config.spec}: {mend}"
+    return message
 
 
 def graph(model: Model, *, max_states: int = 200_000, timeout: float = 600.0) -> Graph:

@@ -18,7 +18,7 @@ from typing import Literal
 from ...statemachines.machine import Machine
 from ...statemachines.machines import MACHINES
 from ..checkers.model import Config, Model
-from ..checkers.source import constants, definitions
+from ..checkers.source import constants
 from ..emitter import files
 from ..emitter.expressions import EmitError
 
@@ -84,7 +84,7 @@ class SystemModel:
         if open_ := [name for text in texts for name in constants(text) if name not in self.config.constants]:
             given = f'Config(constants={{"{open_[0]}": ...}})'
             raise ModelError(f"constant {', '.join(open_)} of {self.module} has no value: bound it in {given}")
-        config, known = self.config, {name for text in texts for name in definitions(text)}
+        config, known = self.config, model.defined()
         heads = (config.spec,) if config.spec else (config.init, config.next)
         named = (*heads, *self.properties, *config.constraints, *filter(None, [config.symmetry]))
         if missing := [name for name in named if name not in known]:

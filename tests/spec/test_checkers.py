@@ -239,6 +239,20 @@ def test_an_error_in_the_model_is_an_error_and_no_verdict(checker: ModuleType, o
     assert result.detail
 
 
+@pytest.mark.parametrize("spec", ["[][Next]_<<x, s>>", "[][Next]_vars /\\ WF_<<x, s>>(Next)"])
+def test_a_specification_that_tla_checker_does_not_read_is_told_with_what_to_write(spec: str) -> None:
+    body = "VARIABLES x, s\nvars == <<x, s>>\n  Init == x = 0 /\\ s = 1\nNext == x' = 1 - s /\\ s' = s\n"
+    subject = model("Pair", f"EXTENDS Naturals\n{body}  Spec ==\n    /\\ Init\n    /\\ {spec}\n", spec="Spec")
+    result = tla_checker.check(subject)
+    assert result.verdict == "error"
+    assert result.detail == (
+        "tla-checker does not read Spec: a subscript must be a name for it: "
+        "define vars == <<...>>, and write [][Next]_vars and WF_vars(Next)"
+    )
+    named = {"Pair": subject.modules["Pair"].replace("_<<x, s>>", "_vars")}
+    assert tla_checker.check(replace(subject, modules=named)).ok
+
+
 BIG = "EXTENDS Naturals\nVARIABLE x\nInit == x = {start}\nNext == x' = x + x\nSome == x >= {least}\n"
 
 

@@ -41,6 +41,29 @@ def test_comments_become_blanks_and_nothing_moves() -> None:
     assert bare.split() == ["A", "==", "1", "+", "B", "==", '"(*', "kept", "\\\\*", '*)"', "C", "==", "2"]
 
 
+def test_definitions_may_be_indented_and_those_between_let_and_in_are_no_names_of_the_module() -> None:
+    text = """
+      CONSTANT N
+        Paid == LET a == 1
+                    b == IF N = 1 THEN LET c == 2 IN c ELSE 3
+                IN  a + b
+        LOCAL Deep(x, _) ==
+          LET d == "IN LET"
+              e == x IN d
+      Whole[i \\in 1..N] == i
+    """
+    assert definitions(text) == ["N", "Paid", "Deep", "Whole"]
+
+
+def test_a_root_knows_the_names_of_what_it_extends_and_of_what_it_instantiates_without_a_name() -> None:
+    known = model(
+        Top="EXTENDS A\nINSTANCE B WITH x <- 1\nG == INSTANCE C\n\\* INSTANCE D\n",
+        A="LOCAL INSTANCE E\nInA == 1",
+        **{name: f"In{name} == 1" for name in "BCDE"},
+    ).defined()
+    assert known == {"InA", "InB", "InE", "G"}
+
+
 def test_imports_in_comments_do_not_count() -> None:
     assert imports("\\* EXTENDS Gone\nEXTENDS Naturals, Mine\n(* INSTANCE Gone *)\nI == INSTANCE Other") == [
         "Mine",
