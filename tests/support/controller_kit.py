@@ -226,8 +226,12 @@ class Run:
 
     async def let_read(self, replica: str, version: int) -> None:
         """Let the replica that waits for the manifest of a version have it."""
-        path = self.folder / f"manifests-{replica}" / f"v{version:06d}.json"
-        await asyncio.to_thread(path.write_bytes, self.weights.store.get(version).to_json())
+        path, manifest = self.folder / f"manifests-{replica}" / f"v{version:06d}.json", self.weights.store.get(version)
+        await asyncio.to_thread(path.write_bytes, manifest.to_json())
+        # The next life of the replica, too, reads it.
+        whole = path.with_suffix(".whole")
+        whole.write_bytes(manifest.to_json())
+        whole.replace(path)
 
     @asynccontextmanager
     async def request(self, worker: Worker, tokens: int = 4000) -> AsyncIterator[Callable[[], Any]]:
