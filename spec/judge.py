@@ -76,7 +76,7 @@ def judge_machine(
     """A machine alone, in `scope`, by default its declared one.
 
     Its explorations must be one, its table must be without faults, and its properties must hold. Where rules
-    overlap, that is all that is said. With
+    overlap, faults of the table are all that is said. With
     `only` the checkers explore nothing, and no property is judged but these: the row has no verdicts.
     `timeout` is in seconds, for each exploration. Raises CheckerMissing.
     """
@@ -93,7 +93,7 @@ def judge_machine(
             found = explore(machine, within, timeout=timeout, stopped=ended.is_set)
         if found.overlaps:
             # Whoever explores such a table goes on by another of the rules: no verdict would be about one machine.
-            told = tuple(finding for finding in findings(machine, found) if finding.kind == "nondeterminism")
+            told = tuple(finding for finding in findings(machine, found) if finding.fault)
             trouble = "; ".join(map(str, told))
             return row(len(found.states), trouble=trouble, findings=told, scope=_scope(ir, within, found))
         report = compare(machine, timeout, within, found, checkers) if only is None else None
