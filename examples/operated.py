@@ -32,6 +32,7 @@ from transformers.utils import logging
 
 from sluicegate.protocol.client import CallError, dial
 from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.protocol.tasks import Tasks
 from sluicegate.runtime.config import as_json
 from sluicegate.runtime.controller.client import Answer, ControllerClient, OperationFailed
 from sluicegate.runtime.controller.config import ControllerConfig
@@ -70,13 +71,11 @@ class Operated:
                     for name in REPLICAS:
                         supervisor.keep(Charge(name, "rollout", lambda life, name=name: self.replica(name, life)))
                     supervisor.keep(Charge("controller", "controller", self.controller))
-                    agents = [asyncio.create_task(self.ask(supervisor, name)) for name in REPLICAS]
-                    try:
+                    async with Tasks() as group:
+                        agents = [group.create_task(self.ask(supervisor, name)) for name in REPLICAS]
                         await self.update(client, updates)
-                    finally:
                         for agent in agents:
                             agent.cancel()
-                        await asyncio.gather(*agents, return_exceptions=True)
         finally:
             remove_run(self.name)
 
@@ -134,18 +133,18 @@ class Operated:
             worker = supervisor.present(name)
             if worker is None:
                 continue
-            channel = dial(worker.ready["data"])
-            # What goes wrong here is what an agent sees of a life that ends, or of a door that stays closed.
-            with contextlib.suppress(aio.AioRpcError):
-                await self.turn(rollout_pb2_grpc.RolloutStub(channel), f"{worker.incarnation}-{number}", name)
-            await channel.close()
+            async with dial(worker.ready["data"]) as channel:
+                # What goes wrong here is what an agent sees of a life that ends, or of a door that stays closed.
+                with contextlib.suppress(aio.AioRpcError):
+                    await self.turn(rollout_pb2_grpc.RolloutStub(channel), worker.incarnation, number, name)
             await asyncio.sleep(0.05)
 
-    async def turn(self, data: rollout_pb2_grpc.RolloutStub, lease: str, name: str) -> None:
-        sampling = rollout_pb2.SamplingParams(max_tokens=24, temperature=1.0, top_p=1.0, seed=len(lease))
+    async def turn(self, data: rollout_pb2_grpc.RolloutStub, incarnation: str, number: int, name: str) -> None:
+        sampling = rollout_pb2.SamplingParams(max_tokens=24, temperature=1.0, top_p=1.0, seed=number)
         request = rollout_pb2.GenerateRequest(
-            request_id=lease, session=f"agent-{name}", prompt_token_ids=(3, 1, 4), sampling=sampling, hold=60.0
-        )
+            request_id=f"{incarnation}-{number}", session=f"agent-{name}", prompt_token_ids=(3, 1, 4),
+            sampling=sampling, hold=60.0,
+        )  # fmt: skip
         version = -1
         async for chunk in data.Generate(request, timeout=120.0):
             version = chunk.spans[-1].version if chunk.spans else version
@@ -164,8 +163,9 @@ async def main(folder: Path, updates: int | None, every: float) -> int:
     print(f"starting; in another terminal: sluicegate status {folder} --watch", flush=True)
     try:
         await Operated(folder, every).run(updates)
-    except CallError as error:
-        print(f"the run could not go on: {error}; its logs are in {folder}/processes", file=sys.stderr)
+    except (CallError, TimeoutError) as error:
+        why = str(error) or "its replicas were not known in time"
+        print(f"the run could not go on: {why}; its logs are in {folder}/processes", file=sys.stderr)
         return 1
     return 0
 

@@ -153,7 +153,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None or error.errno not in _NO_ROOM:
             raise
         if sys.stdout is not None:
-            _discard(sys.stdout.fileno())
+            with contextlib.suppress(OSError):
+                _discard(sys.stdout.fileno())
         mend = "free some where its output and its temporary files go, or send the output elsewhere"
         print(f"sluicegate: cannot write, for want of room ({error.strerror}): {mend}", file=sys.stderr)
         return 2

@@ -263,7 +263,7 @@ class Hollow(Written):
 
     @property
     def money(self) -> int:
-        return self.purse  # pyright: ignore
+        return self.purse  # pyright: ignore[reportAttributeAccessIssue]
 
     @money.setter
     def money(self, value: int) -> None: ...

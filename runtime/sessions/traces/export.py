@@ -10,7 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .tree import Tree
@@ -42,8 +42,8 @@ class Branch:
         self.versions.frombytes(blank)
 
 
-def branches(session: str, tree: Tree, trained: Collection[str] = COMPLETE) -> Iterator[Branch]:
-    """Each way through the tree with tokens to train on: those of requests that ended in one of `trained`."""
+def branches(session: str, tree: Tree) -> Iterator[Branch]:
+    """Each way through the tree with tokens to train on: those of requests that ended in one of `COMPLETE`."""
     goes_on = {s.parent for s in tree.segments if s.parent and s.at == len(tree.segments[s.parent - 1])}
     told: dict[int, int] = {}
     for leaf in tree.segments:
@@ -53,7 +53,7 @@ def branches(session: str, tree: Tree, trained: Collection[str] = COMPLETE) -> I
         for segment, at in tree.path(leaf.number):
             made = max(0, at - len(segment.given))
             branch._context(segment.given[:at])
-            known = min(made, told.get(segment.number, 0) if segment.ending in trained else made)
+            known = min(made, told.get(segment.number, 0) if segment.ending in COMPLETE else made)
             branch._context(segment.made[:known])
             if made > known:
                 branch.requests.append(segment.request)

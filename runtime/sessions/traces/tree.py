@@ -25,8 +25,7 @@ class Segment:
 
     Its prompt goes on from the first `at` tokens of segment `parent` (0: from nothing), with the tokens `given`.
     `made` are the model's, each with the natural logarithm of its probability, by the versions of `spans`
-    (version, count). `request` is its lease, `ending` how that closed. `attachments`: what else is kept of it,
-    as the digest of each by its name.
+    (version, count). `request` is its lease, `ending` how that closed.
     """
 
     number: int
@@ -38,7 +37,6 @@ class Segment:
     logprobs: array[float]
     spans: tuple[tuple[int, int], ...]
     ending: str
-    attachments: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         labelled = sum(count for _, count in self.spans)
