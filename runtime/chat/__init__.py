@@ -1,0 +1,1 @@
+"""Conversations as messages and as tokens: neither HTTP nor sessions are known here."""
