@@ -28,7 +28,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
-from .store import Add, Change, Durability, Keep, MemoryStore, Put, Store, StoreError
+from .store import Add, Change, Drop, Durability, Keep, MemoryStore, Put, Store, StoreError
 
 _log = logging.getLogger(__name__)
 BUSY_S = 5.0
@@ -130,6 +130,9 @@ class SqliteStore:
     def values(self, space: str, part: str) -> list[tuple[str, bytes]]:
         return self._read("SELECT key, value FROM entries WHERE space = ? AND part = ? ORDER BY key", space, part)
 
+    def count(self, space: str) -> int:
+        return self._read("SELECT count(*) FROM entries WHERE space = ?", space)[0][0]
+
     def number(self, name: str) -> int:
         rows = self._read("SELECT value FROM numbers WHERE name = ?", name)
         return rows[0][0] if rows else 0
@@ -141,6 +144,9 @@ class SqliteStore:
         with self._transaction() as connection:
             closed = 0
             for kind, same in groupby(changes, key=lambda c: (type(c), isinstance(c, Add) and c.closes)):
+                if kind[0] is Drop:
+                    closed -= sum(_drop(connection, *change[:2]) for change in same)
+                    continue
                 rows = [(*change[:4], now if kind[1] else None) for change in same]
                 stored = _insert(connection, rows, _PUT if kind[0] is Put else _ADD)
                 closed += stored if kind[1] else 0
@@ -231,6 +237,12 @@ def _insert(connection: sqlite3.Connection, rows: list[tuple[Any, ...]], conflic
         stored += connection.execute(sql, [value for row in rows[at : at + count] for value in row]).rowcount
         at += count
     return stored
+
+
+def _drop(connection: sqlite3.Connection, space: str, key: str) -> int:
+    """Forget a key; how many of its entries had closed it."""
+    sql = "DELETE FROM entries WHERE space = ? AND key = ? RETURNING closed"
+    return sum(closed is not None for (closed,) in connection.execute(sql, (space, key)).fetchall())
 
 
 def _refuse_others(path: Path, connection: sqlite3.Connection, *, may_be_empty: bool) -> bool:

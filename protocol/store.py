@@ -8,7 +8,7 @@ Rules of this file:
   `advance`, `raise_to`. Nobody reads, decides and then writes.
 - Look-ups wait for no flush and no network: a store whose data lie elsewhere reads them when it is
   opened, and keeps them. Only `write`, `advance` and `raise_to` wait.
-- A key that was closed is forgotten when it is old, or when too many are kept; an open one never.
+- A key that was closed is forgotten when it is old, or when too many are kept; an open one only by `Drop`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,14 @@ class Add(NamedTuple):
     closes: bool = False
 
 
-Change = Put | Add
+class Drop(NamedTuple):
+    """Forget a key with all of its parts; one that is not there stays so."""
+
+    space: str
+    key: str
+
+
+Change = Put | Add | Drop
 
 
 class Store(Protocol):
@@ -96,6 +103,10 @@ class Store(Protocol):
 
     def values(self, space: str, part: str) -> list[tuple[str, bytes]]:
         """One part of every key that has it, in the order of the keys."""
+        ...
+
+    def count(self, space: str) -> int:
+        """How many entries a space has: parts, of all its keys. It takes time that grows with them."""
         ...
 
     def write(self, changes: Sequence[Change]) -> None:
@@ -154,9 +165,15 @@ class MemoryStore:
     def values(self, space: str, part: str) -> list[tuple[str, bytes]]:
         return sorted((key, parts[part]) for key, parts in self._spaces.get(space, {}).items() if part in parts)
 
+    def count(self, space: str) -> int:
+        return sum(map(len, self._spaces.get(space, {}).values()))
+
     def write(self, changes: Sequence[Change]) -> None:
         now = self._clock()
         for change in changes:
+            if isinstance(change, Drop):
+                self._drop(change.space, change.key)
+                continue
             parts = self._spaces.setdefault(change.space, {}).setdefault(change.key, {})
             if isinstance(change, Put):
                 parts[change.part] = change.value
@@ -186,7 +203,7 @@ class MemoryStore:
 
     def _prune(self, now: float, at_most: int) -> None:
         while self._room is not None and self._taken > self._room and len(self._closed) > 1:
-            self._forget(next(iter(self._closed)))
+            self._drop(*next(iter(self._closed)))
         for _ in range(at_most):
             oldest = next(iter(self._closed), None)
             if oldest is None:
@@ -194,8 +211,9 @@ class MemoryStore:
             age = now - self._closed[oldest][0]
             if not (age > self._keep.longest or (len(self._closed) > self._keep.most and age > self._keep.least)):
                 return
-            self._forget(oldest)
+            self._drop(*oldest)
 
-    def _forget(self, closed: tuple[str, str]) -> None:
-        self._taken -= self._closed.pop(closed)[1]
-        del self._spaces[closed[0]][closed[1]]
+    def _drop(self, space: str, key: str) -> None:
+        if (closed := self._closed.pop((space, key), None)) is not None:
+            self._taken -= closed[1]
+        self._spaces.get(space, {}).pop(key, None)

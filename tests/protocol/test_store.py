@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate.protocol.sqlite import SqliteStore, open_store
-from sluicegate.protocol.store import Add, Change, Durability, Keep, MemoryStore, Put, Store
+from sluicegate.protocol.store import Add, Change, Drop, Durability, Keep, MemoryStore, Put, Store
 
 
 class Clock:
@@ -144,10 +144,24 @@ def test_a_second_closing_does_not_keep_a_key_longer(make: Make, clock: Clock) -
     assert store.keys("s") == ["open"]
 
 
+def test_a_dropped_key_is_gone_whole_whether_it_was_closed_or_not(make: Make, clock: Clock) -> None:
+    store = make(Keep(longest=100, most=2, least=10))
+    store.write([Put("s", "k", "p", b"1"), closing("k"), Put("s", "open", "p", b"2"), Put("t", "k", "p", b"3")])
+    store.write([Drop("s", "k"), Drop("s", "open"), Drop("s", "never"), Add("s", "open", "q", b"4")])
+    assert (store.get("s", "k"), store.get("s", "open"), store.get("t", "k")) == ({}, {"q": b"4"}, {"p": b"3"})
+    assert (store.count("s"), store.count("t"), store.count("u")) == (1, 1, 0)
+    # What is dropped counts no longer: of three closed ones only two are kept.
+    store.write([closing(f"k{n}") for n in range(3)])
+    clock.now += 11
+    store.write([Put("s", "open", "p", b"")])
+    assert store.keys("s") == ["k1", "k2", "open"]
+
+
 names = st.text(max_size=3)
 changes = st.one_of(
     st.builds(Put, st.sampled_from("st"), names, st.sampled_from("pq"), st.binary(max_size=5)),
     st.builds(Add, st.sampled_from("st"), names, st.sampled_from("pq"), st.binary(max_size=5)),
+    st.builds(Drop, st.sampled_from("st"), names),
 )
 
 
@@ -164,6 +178,7 @@ def test_stores_in_a_file_and_in_memory_hold_the_same(
         assert set(file.keys(space)) == set(memory.keys(space))
         assert set(file.keys(space, without="p")) == set(memory.keys(space, without="p"))
         assert dict(file.values(space, "q")) == dict(memory.values(space, "q"))
+        assert file.count(space) == memory.count(space)
         for key in memory.keys(space):
             assert file.get(space, key) == memory.get(space, key)
     file.close()

@@ -158,3 +158,19 @@ def test_a_segment_that_follows_nothing_there_is_refused():
     with pytest.raises(ValueError, match="behind the end"):
         tree.add(Segment(2, 1, 2, "q2", array("I", [1]), array("I"), array("f"), (), "aborted"))
     assert isinstance(next(branches("s", tree), None), Branch | None)
+
+
+def test_what_is_attached_to_tokens_is_kept_once_and_counted():
+    tree = Tree()
+    tree.grow("q1", [1, 2], [3, 4], [-1, -2], [(1, 2)], "stop", attached={"experts": [b"e7", None]}, binding=1)
+    tree.grow("q2", [1, 2, 3, 4, 5], [6], [-3], [(2, 1)], "stop", attached={"experts": [b"e7"]}, binding=2)
+    assert (tree.values, tree.references) == ([b"", b"e7"], [0, 2])
+    (branch,) = branches("s", tree)
+    assert list(branch.token_ids) == [1, 2, 3, 4, 5, 6]
+    assert list(branch.attached["experts"]) == [0, 0, 1, 0, 0, 1]
+    assert branch.bindings == [(1, ""), (2, "")]
+
+
+def test_one_value_is_attached_to_each_token_or_none():
+    with pytest.raises(ValueError, match="experts: one value is attached to each token"):
+        Tree().grow("q1", [1], [2, 3], [-1, -2], [(1, 2)], "stop", attached={"experts": [b"x"]})

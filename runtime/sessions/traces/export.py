@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .tree import Tree
+from .tree import Segment, Tree
 
 COMPLETE = frozenset({"stop", "length"})
 """The endings of requests whose tokens are trained on."""
@@ -24,7 +24,8 @@ class Branch:
     """One way through a session. `token_ids`, `turns`, `log_probs` and `versions` have one item for each token.
 
     `turns` says who made a token: 0 for context, k for what the model made for the k-th of `requests`. `log_probs`
-    are natural logarithms under the weights of `versions`.
+    are natural logarithms under the weights of `versions`. `bindings` has, for each of `requests`, the number of the
+    session's binding and the life of the replica. `attached` has, by name, numbers of values, 0 for none.
     """
 
     session: str
@@ -33,6 +34,8 @@ class Branch:
     turns: array[int] = field(default_factory=lambda: array("I"))
     log_probs: array[float] = field(default_factory=lambda: array("f"))
     versions: array[int] = field(default_factory=lambda: array("Q"))
+    bindings: list[tuple[int, str]] = field(default_factory=list)
+    attached: dict[str, array[int]] = field(default_factory=dict)
 
     def _context(self, tokens: array[int]) -> None:
         blank = bytes(8 * len(tokens))
@@ -40,6 +43,25 @@ class Branch:
         self.turns.frombytes(blank[: 4 * len(tokens)])
         self.log_probs.frombytes(blank[: 4 * len(tokens)])
         self.versions.frombytes(blank)
+
+    def _made(self, segment: Segment, known: int, made: int) -> None:
+        """What the request of a segment made, from its `known`th token on."""
+        before, number = len(self.token_ids), len(self.requests) + 1
+        self.requests.append(segment.request)
+        self.bindings.append((segment.binding, segment.incarnation))
+        self.token_ids += segment.made[known:made]
+        self.turns += array("I", [number]) * (made - known)
+        self.log_probs += segment.logprobs[known:made]
+        versions = array("Q", [v for v, count in segment.spans for _ in range(count)])
+        self.versions += versions[known:made]
+        for name, numbers in segment.attached.items():
+            held = self.attached.setdefault(name, array("I"))
+            held.frombytes(bytes(4 * (before - len(held))))
+            held += numbers[known:made]
+
+    def _fill(self) -> None:
+        for held in self.attached.values():
+            held.frombytes(bytes(4 * (len(self.token_ids) - len(held))))
 
 
 def branches(session: str, tree: Tree) -> Iterator[Branch]:
@@ -56,12 +78,8 @@ def branches(session: str, tree: Tree) -> Iterator[Branch]:
             known = min(made, told.get(segment.number, 0) if segment.ending in COMPLETE else made)
             branch._context(segment.made[:known])
             if made > known:
-                branch.requests.append(segment.request)
-                branch.token_ids += segment.made[known:made]
-                branch.turns += array("I", [len(branch.requests)]) * (made - known)
-                branch.log_probs += segment.logprobs[known:made]
-                versions = array("Q", [v for v, count in segment.spans for _ in range(count)])
-                branch.versions += versions[known:made]
+                branch._made(segment, known, made)
                 told[segment.number] = made
         if branch.requests:
+            branch._fill()
             yield branch

@@ -6,6 +6,7 @@ Rules of this file:
   tokens of the prompt beyond that, and the tokens that the model made, with what is known of each.
 - Tokens that the model made are never shared by two generations, also where they are equal: their labels are not.
 - A prompt goes on from where the most of it was already there; of places that have equally much, from the newest.
+- What is attached to tokens is opaque and often the same for many: a value is kept once in a session, and counted.
 - Nothing here recurses: a session may be as deep as it is long.
 """
 
@@ -13,8 +14,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,7 +26,9 @@ class Segment:
 
     Its prompt goes on from the first `at` tokens of segment `parent` (0: from nothing), with the tokens `given`.
     `made` are the model's, each with the natural logarithm of its probability, by the versions of `spans`
-    (version, count). `request` is its lease, `ending` how that closed.
+    (version, count). `request` is its lease, `ending` how that closed, `binding` the number of the session's binding
+    that it ran under and `incarnation` the life of the replica. `attached` has, by name, for each of `made` the number
+    of a value of the tree, 0 for none; `note` is whoever asked's own.
     """
 
     number: int
@@ -37,6 +40,10 @@ class Segment:
     logprobs: array[float]
     spans: tuple[tuple[int, int], ...]
     ending: str
+    binding: int = 0
+    incarnation: str = ""
+    attached: Mapping[str, array[int]] = field(default_factory=dict)
+    note: bytes = b""
 
     def __post_init__(self) -> None:
         labelled = sum(count for _, count in self.spans)
@@ -45,6 +52,8 @@ class Segment:
                 f"request {self.request!r}: {len(self.made)} tokens, {len(self.logprobs)} log-probabilities and "
                 f"versions of {labelled}: each token has one of both"
             )
+        if wrong := [name for name, values in self.attached.items() if len(values) != len(self.made)]:
+            raise ValueError(f"request {self.request!r}: {', '.join(wrong)}: one value is attached to each token, or none")
         if any(count < 1 for _, count in self.spans) or any(a >= b for (a, _), (b, _) in pairwise(self.spans)):
             raise ValueError(f"request {self.request!r}: versions {self.spans} do not grow")
         if not 0 <= self.parent < self.number or self.at < 0 or (self.parent == 0 and self.at):
@@ -77,10 +86,15 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The segments of one session, by number from 1."""
+    """The segments of one session, by number from 1, and the values that are attached to their tokens."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
+        self.values: list[bytes] = [b""]
+        """What is attached, by number from 1."""
+        self.references: list[int] = [0]
+        """How many tokens each value is attached to."""
+        self._known: dict[bytes, int] = {}
         self._after: dict[tuple[int, int, int], list[int]] = {}
         """Segments by the segment that they follow, where, and the token that they go on with."""
         self._left_at: dict[int, list[int]] = {}
@@ -115,16 +129,37 @@ class Tree:
 
     def grow(
         self, request: str, prompt: Sequence[int], made: Sequence[int], logprobs: Sequence[float],
-        spans: Sequence[tuple[int, int]], ending: str,
+        spans: Sequence[tuple[int, int]], ending: str, *, binding: int = 0, incarnation: str = "",
+        attached: Mapping[str, Sequence[bytes | None]] | None = None, note: bytes = b"",
     ) -> Segment:  # fmt: skip
-        """Add a generation where its prompt leaves the tree; see `Segment`. Raises ValueError."""
+        """Add a generation where its prompt leaves the tree; see `Segment`. Raises ValueError.
+
+        `attached` has, by name, one value or none for each token that was made.
+        """
         place = self.find(prompt)
         segment = Segment(
             len(self.segments) + 1, place.parent, place.at, request, array("I", prompt[place.depth :]),
-            array("I", made), array("f", logprobs), tuple(spans), ending,
+            array("I", made), array("f", logprobs), tuple(spans), ending, binding, incarnation,
+            {name: array("I", map(self._number, values)) for name, values in (attached or {}).items()}, note,
         )  # fmt: skip
         self.add(segment)
         return segment
+
+    def _number(self, value: bytes | None) -> int:
+        """The number of a value that is attached, which is kept if it is new; 0 for none."""
+        if value is None:
+            return 0
+        number = self._known.get(value)
+        if number is None:
+            number = self.keep(value)
+        return number
+
+    def keep(self, value: bytes) -> int:
+        """Keep a value that is to be attached; its number."""
+        self._known[value] = number = len(self.values)
+        self.values.append(value)
+        self.references.append(0)
+        return number
 
     def add(self, segment: Segment) -> None:
         """Add one that was made before. Raises ValueError for one that does not follow what is there."""
@@ -132,7 +167,12 @@ class Tree:
             raise ValueError(f"segment {segment.number} comes after {len(self.segments)}")
         if segment.parent and segment.at > len(self.segments[segment.parent - 1]):
             raise ValueError(f"segment {segment.number} begins behind the end of segment {segment.parent}")
+        if any(number >= len(self.values) for numbers in segment.attached.values() for number in numbers):
+            raise ValueError(f"segment {segment.number} has attached what is not kept")
         self.segments.append(segment)
+        for numbers in segment.attached.values():
+            for number in numbers:
+                self.references[number] += number > 0
         if segment.first is None:
             return
         self._after.setdefault((segment.parent, segment.at, segment.first), []).append(segment.number)
