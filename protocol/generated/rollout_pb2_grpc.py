@@ -40,6 +40,16 @@ class RolloutStub:
                 request_serializer=sluicegate_dot_v1_dot_rollout__pb2.GenerateRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.GenerateChunk.FromString,
                 _registered_method=True)
+        self.Proceed = channel.unary_unary(
+                '/sluicegate.v1.Rollout/Proceed',
+                request_serializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.FromString,
+                _registered_method=True)
+        self.Fence = channel.unary_unary(
+                '/sluicegate.v1.Rollout/Fence',
+                request_serializer=sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.FromString,
+                _registered_method=True)
         self.Abort = channel.unary_unary(
                 '/sluicegate.v1.Rollout/Abort',
                 request_serializer=sluicegate_dot_v1_dot_rollout__pb2.AbortRequest.SerializeToString,
@@ -59,6 +69,24 @@ class RolloutServicer:
         """Admit, generate, settle. The first chunk says what the request was admitted to, before anything runs.
         Refusals are as on the control plane, with an ErrorInfo whose `retry` says whether to come again;
         nothing of a refused request has reached the engine. Cancelling the call aborts the request.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Proceed(self, request, context):
+        """Let a request that waits go on to the engine, once its first chunk was read; its answer comes as before by
+        the call that made it. One that comes before that chunk is remembered. Repeats change nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Fence(self, request, context):
+        """Shut the earlier lives of a session server out: from now on their requests are refused, those at the door
+        too, and what runs of them is cancelled. Answered once every lease of theirs is closed. A repeat goes on
+        waiting; a lower life than the known one is refused. It holds for this life of the replica: requests of a
+        session server name the incarnation.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -85,6 +113,16 @@ def add_RolloutServicer_to_server(servicer, server):
                     servicer.Generate,
                     request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.GenerateRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_rollout__pb2.GenerateChunk.SerializeToString,
+            ),
+            'Proceed': grpc.unary_unary_rpc_method_handler(
+                    servicer.Proceed,
+                    request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.SerializeToString,
+            ),
+            'Fence': grpc.unary_unary_rpc_method_handler(
+                    servicer.Fence,
+                    request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.SerializeToString,
             ),
             'Abort': grpc.unary_unary_rpc_method_handler(
                     servicer.Abort,
@@ -124,6 +162,60 @@ class Rollout:
             '/sluicegate.v1.Rollout/Generate',
             sluicegate_dot_v1_dot_rollout__pb2.GenerateRequest.SerializeToString,
             sluicegate_dot_v1_dot_rollout__pb2.GenerateChunk.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Proceed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Rollout/Proceed',
+            sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.SerializeToString,
+            sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Fence(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Rollout/Fence',
+            sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.SerializeToString,
+            sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.FromString,
             options,
             channel_credentials,
             insecure,

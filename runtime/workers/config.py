@@ -46,7 +46,8 @@ class RolloutConfig:
     `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
     them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
     `per_client`: the most requests that one certificate, token, or else connection has waiting and running;
-    `longest_prompt`: the most tokens of a prompt.
+    `longest_prompt`: the most tokens of a prompt. `proceed_ms`: how long a request that was admitted and waits
+    for its client's Proceed may do so before it is cancelled.
     `lease_ms`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile_ms`: how
     long it may take to find out, before the replica is poisoned; `remember_ms`: how long a settled one can
     still be asked for; `stop_ms`: how long a graceful end may take. `watching`: what it shows of itself.
@@ -75,6 +76,7 @@ class RolloutConfig:
     hold_ms: int = 60_000
     per_client: int = 4096
     longest_prompt: int = 1024 * 1024
+    proceed_ms: int = 30_000
     lease_ms: int = 600_000
     reconcile_ms: int = 30_000
     remember_ms: int = 60_000
@@ -90,8 +92,9 @@ class RolloutConfig:
         require_names(replica=self.replica, run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             threads=self.threads, hold_limit=self.hold_limit, hold_ms=self.hold_ms, per_client=self.per_client,
-            longest_prompt=self.longest_prompt, lease_ms=self.lease_ms, reconcile_ms=self.reconcile_ms,
-            remember_ms=self.remember_ms, stop_ms=self.stop_ms, keep_leases=self.keep_leases, keep_s=self.keep_s,
+            longest_prompt=self.longest_prompt, proceed_ms=self.proceed_ms, lease_ms=self.lease_ms,
+            reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
+            keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
 
 

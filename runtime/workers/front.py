@@ -28,6 +28,7 @@ from ..tracelog import TraceLog
 from ..watching.context import begin_front
 from .config import require_positive
 from .door import Call, Door, Refusal
+from .fences import Fences
 from .gate import GateActions
 from .leases import Leases
 from .records import LeaseStore
@@ -48,16 +49,18 @@ class Bounds:
     ValueError is raised.
 
     `hold_limit`: the most requests that wait at a closed gate; `hold`: the longest that one waits, 0 refuses
-    at once; `per_client`: the most requests that one client has waiting and running; `lease`: how long a lease
-    may be unsettled before its outcome counts as unknown; `reconcile`: how long it may take to find it out,
-    before the replica is poisoned; `remember`: how long a settled one can still be asked for; `stop`: how
-    long a graceful end may take; `durability`: what may be lost of the leases' records; `keep`: how long those
-    of closed leases are kept.
+    at once; `per_client`: the most requests that one client has waiting and running; `proceed`: how long one
+    that was admitted waits for its client to let it go on, where it asked for that, before it is cancelled;
+    `lease`: how long a lease may be unsettled before its outcome counts as unknown; `reconcile`: how long it may
+    take to find it out, before the replica is poisoned; `remember`: how long a settled one can still be asked
+    for; `stop`: how long a graceful end may take; `durability`: what may be lost of the leases' records; `keep`:
+    how long those of closed leases are kept.
     """
 
     hold_limit: int = 1024
     hold: float = 60.0
     per_client: int = 4096
+    proceed: float = 30.0
     lease: float = 600.0
     reconcile: float = 30.0
     remember: float = 60.0
@@ -67,8 +70,8 @@ class Bounds:
 
     def __post_init__(self) -> None:
         require_positive(
-            hold_limit=self.hold_limit, per_client=self.per_client, lease=self.lease, reconcile=self.reconcile,
-            remember=self.remember, stop=self.stop,
+            hold_limit=self.hold_limit, per_client=self.per_client, proceed=self.proceed, lease=self.lease,
+            reconcile=self.reconcile, remember=self.remember, stop=self.stop,
         )  # fmt: skip
         if not self.hold >= 0:
             raise ValueError(f"hold is {self.hold}: give seconds, 0 to hold nobody")
@@ -104,6 +107,7 @@ class Front:
         self.gate: GateActions
         self.leases: Leases
         self.door: Door
+        self.fences: Fences
         self.server: Server
 
     async def __aenter__(self) -> Self:
@@ -122,12 +126,13 @@ class Front:
         self.gate = gate = GateActions(self.replica, self.engine, self._manifests, self._source, trace)
         self.leases = leases = Leases(
             self.engine, self.records, gate, trace,
-            unsettled=bounds.lease, reconcile=bounds.reconcile, remember=bounds.remember,
+            patience=bounds.proceed, unsettled=bounds.lease, reconcile=bounds.reconcile, remember=bounds.remember,
         )  # fmt: skip
         self.door = Door(
             self._admit, limit=bounds.hold_limit, longest=bounds.hold,
             per_client=bounds.per_client, open_of=lambda client: leases.open_of[client],
         )  # fmt: skip
+        self.fences = Fences(self.door, leases)
         stack.push_async_callback(leases.close)
         gates = MachineHost(
             GATE, gate, incarnation=self.incarnation, grace=bounds.stop,
@@ -166,6 +171,8 @@ class Front:
 
     async def enter(self, call: Call) -> Run:
         """Admit a request, at once or after waiting, and record that. Raises Refusal."""
+        if (stale := self.fences.refusal(call.sender)) is not None:
+            raise self.door.refuse(stale.reason, stale.text, retry=stale.retry)
         run = await self.door.enter(call)
         try:
             await self.leases.record_admission(run, call.labels)
@@ -186,7 +193,7 @@ class Front:
             text = f"{outcome.text}: {self.gate.why}" if gate.state == "POISONED" else outcome.text
             return Refusal(outcome.reason, text, retry=outcome.retry)
         try:
-            run = self.leases.begin(call.request, call.session, gate.epoch, gate.version, call.client)
+            run = self.leases.begin(call, gate.epoch, gate.version)
         except BaseException:
             # Nobody else will: a lease that never began would hold up every drain.
             self.gate.settle(call.lease)

@@ -38,6 +38,7 @@ WATCH_S, AGAIN_S = 0.5, 0.2
 class LeaseSide(Protocol):
     """What the gate tells leases."""
 
+    def withdraw(self, lease: str) -> bool: ...
     def lose_track(self, lease: str, why: str) -> None: ...
     def orphan(self, lease: str, why: str) -> None: ...
     def installed(self) -> None: ...
@@ -251,7 +252,8 @@ class GateActions:
 
     def _abort(self, leases: Iterable[str]) -> None:
         for lease in sorted(leases):
-            self._spawn(self._end(lease))
+            if not self.leases.withdraw(lease):
+                self._spawn(self._end(lease))
 
     async def _end(self, lease: str) -> None:
         try:

@@ -17,7 +17,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...protocol.host import MachineHost
 from ...protocol.journal import Journal
@@ -29,6 +29,9 @@ from ..tracelog import TraceLog
 from .records import Admission, Closure, Forwarding, LeaseRecord, LeaseStore, OpenLease, Terminal, encode
 from .run import Run
 
+if TYPE_CHECKING:
+    from .door import Call
+
 _log = logging.getLogger(__name__)
 _ENDINGS = {
     FinishReason.STOP: Ending.COMPLETED,
@@ -37,6 +40,8 @@ _ENDINGS = {
     FinishReason.FAILED: Ending.FAILED,
 }
 LOST = "lost"
+_OVER = frozenset({"ENDED", "SETTLED", "LOST"})
+"""States in which a request neither runs nor will."""
 RETRY_S = 0.5
 """At most so long is waited before an engine that could not say what became of a request is asked again."""
 
@@ -57,13 +62,14 @@ class GateSide(Protocol):
 class Leases:
     """Performs what leases ask for. `host`, which `log` watches, and `let_in` are set before use.
 
-    Times are in seconds: `unsettled` until the outcome of a lease counts as unknown, `reconcile` to find
-    it out, `remember` that a closed lease can still be asked for.
+    Times are in seconds: `patience` that a request may wait to go on to the engine, `unsettled` until the
+    outcome of a lease counts as unknown, `reconcile` to find it out, `remember` that a closed lease can still be
+    asked for.
     """
 
     def __init__(
         self, engine: Engine, records: LeaseStore, gate: GateSide, trace: TraceLog | None,
-        *, unsettled: float, reconcile: float, remember: float,
+        *, patience: float, unsettled: float, reconcile: float, remember: float,
     ) -> None:  # fmt: skip
         self.host: MachineHost
         self.let_in: Callable[[], object]
@@ -75,7 +81,8 @@ class Leases:
         self.open_of: Counter[str] = Counter()
         """How many leases of each client are open."""
         self._engine, self._trace = engine, trace
-        self._unsettled, self._reconcile, self._remember = unsettled, reconcile, remember
+        self._patience, self._unsettled = patience, unsettled
+        self._reconcile, self._remember = reconcile, remember
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._silent: dict[str, str] = {}
         self._open, self._turned_away = 0, False
@@ -100,18 +107,46 @@ class Leases:
         self._turned_away |= failure is not None
         return "" if failure is None else str(failure)
 
-    def begin(self, request: Request, session: str, epoch: int, version: int | None, client: str = "") -> Run:
+    def begin(self, call: Call, epoch: int, version: int | None) -> Run:
         """A lease that the gate has just admitted."""
-        run = Run(self, request, session, epoch, version, client)
-        self.host.create(run.lease, session=session)
+        run = Run(
+            self, call.request, call.session, epoch, version, client=call.client, sender=call.sender, waits=call.waits
+        )
+        self.host.create(run.lease, session=run.session)
         self._watch(run)
-        self._start_timer(run)
+        self._set_timer(run, self._unsettled, self._overdue)
         return run
 
     async def record_admission(self, run: Run, labels: Mapping[str, str]) -> None:
         """Return when the next life of this process would know of the lease."""
         life, prompt = self.host.incarnation, run.request.prompt_ids
         await self._stored(Admission(run.lease, run.session, life, run.epoch, run.version, prompt, labels))
+
+    def told(self, run: Run) -> None:
+        """Its client knows what it was admitted to: it goes on, or waits for its client to let it."""
+        run.is_told = True
+        if not run.waits:
+            self.forward(run)
+        elif not run.ending:
+            self._set_timer(run, self._patience, self._tire)
+
+    def proceed(self, run: Run) -> bool:
+        """Its client lets it go on, once it is told; whether it does or did, and is not over."""
+        is_over = bool(run.ending) or self._state(run) in _OVER
+        if run.waits and not is_over:
+            run.waits = False
+            if run.is_told:
+                self._set_timer(run, self._unsettled, self._overdue)
+                self.forward(run)
+        return not is_over
+
+    def withdraw(self, lease: str) -> bool:
+        """End a request that waits to go on, of which the engine knows nothing; whether it was one."""
+        run = self.runs.get(lease)
+        if run is None or not run.waits:
+            return False
+        run.cancel()
+        return True
 
     def forward(self, run: Run) -> bool:
         """To the engine, if the table lets it, as soon as that is recorded: the client is not needed for it.
@@ -163,7 +198,7 @@ class Leases:
             ending = lease.ending or Ending.COMPLETED
             snapshot = Lease.initial(session=lease.session).replace(state=state, spans=lease.spans, ending=ending)
             self.host.adopt(lease.lease, snapshot)
-            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None, "")
+            run = Run(self, Request(lease.lease, (), 0), lease.session, 0, None)
             self._watch(run)
             run.step(Lease.Recorded() if lease.ending else Lease.Gone())
             if self._state(run) == "LOST":
@@ -192,6 +227,7 @@ class Leases:
                 # Whoever still listens is let go; the next life of this process accounts for it.
                 run.ending, run.why = LOST, "this life of the replica ended before it"
                 run.wake.set()
+                run.closed.set()
         await self.journal.close()
 
     # -- outputs of the machine ------------------------------------------------------------------
@@ -277,14 +313,20 @@ class Leases:
         except EngineError as error:
             self._orphan(run, f"the engine did not take the request: {error}")
 
-    def _start_timer(self, run: Run) -> None:
-        run.timer = asyncio.get_running_loop().call_later(self._unsettled, self._overdue, run)
+    def _set_timer(self, run: Run, after: float, then: Callable[[Run], None]) -> None:
+        if run.timer is not None:
+            run.timer.cancel()
+        run.timer = asyncio.get_running_loop().call_later(after, then, run)
+
+    def _tire(self, run: Run) -> None:
+        if run.step(Lease.Cancel()).kind == "go":
+            run.why = f"it was not told to proceed within {self._patience:g} s"
 
     def _overdue(self, run: Run) -> None:
         self._orphan(run, f"not settled within {self._unsettled:g} s")
         if not run.ending:
             # One that waits for the store is not unknown: it is looked at again.
-            self._start_timer(run)
+            self._set_timer(run, self._unsettled, self._overdue)
 
     def _orphan(self, run: Run, why: str) -> None:
         """Nobody knows what became of it. What is frozen under an install does not run: it is found out after it."""
@@ -299,6 +341,7 @@ class Leases:
         if run.timer is not None:
             run.timer.cancel()
         run.wake.set()
+        run.closed.set()
         if run.client:
             self.open_of[run.client] -= 1
             if not self.open_of[run.client]:

@@ -73,6 +73,7 @@ def _bounds(config: RolloutConfig) -> Bounds:
         hold_limit=config.hold_limit,
         hold=0.0 if config.closed == "refuse" else config.hold_ms / 1000,
         per_client=config.per_client,
+        proceed=config.proceed_ms / 1000,
         lease=config.lease_ms / 1000,
         reconcile=config.reconcile_ms / 1000,
         remember=config.remember_ms / 1000,

@@ -160,14 +160,14 @@ def test_every_generated_service_says_what_its_methods_need() -> None:
     assert said == set(SERVICES)
 
 
-def test_all_of_a_machine_needs_control_and_only_generation_and_its_abort_need_data() -> None:
+def test_all_of_a_machine_needs_control_and_only_generation_and_what_its_clients_do_about_it_need_data() -> None:
     data = {
         path
         for name, (_, machine) in SERVICES.items()
         for path, roles in needs_of(Entered(name, roles_of(name, machine))).items()
         if roles != {Role.CONTROL}
     }
-    assert data == {"/sluicegate.v1.Rollout/Generate", "/sluicegate.v1.Rollout/Abort"}
+    assert data == {f"/sluicegate.v1.Rollout/{method}" for method in ("Generate", "Proceed", "Abort", "Fence")}
 
 
 @pytest.mark.parametrize(

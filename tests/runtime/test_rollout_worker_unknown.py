@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from sluicegate.protocol.client import Refused as ControlRefused
-from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.engines import AbortOutcome, EngineError, Finish, Request, TorchEngine
-from sluicegate.runtime.workers.records import LeaseStore
 from sluicegate.statemachines.sorts import Mode
 
-from ..support.rollout_kit import Refused, Weights, command, first_tokens, last, served, shows, slow_down
+from ..support.rollout_kit import Disk, Refused, Weights, command, first_tokens, last, served, shows, slow_down
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -242,19 +240,6 @@ async def test_a_frozen_request_whose_output_is_lost_under_an_install_is_found_o
         assert (await last(stream)).reason == "discarded"
         await gate.close()
         assert ((await gate.now()).state, await engine.running()) == ("OPEN", [])
-
-
-class Disk:
-    """The disk of the leases' records; while `is_full` nothing can be written."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.is_full, self._write = False, LeaseStore.write
-        monkeypatch.setattr(LeaseStore, "write", lambda store, records: self.write(store, records))
-
-    def write(self, store: LeaseStore, records: Any) -> None:
-        if self.is_full:
-            raise StoreError("the disk is full")
-        self._write(store, records)
 
 
 async def test_admission_holds_while_nothing_can_be_recorded_and_poisons_nothing(

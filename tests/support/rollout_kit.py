@@ -25,12 +25,14 @@ from sluicegate.protocol.generated import front_pb2, front_pb2_grpc, rollout_pb2
 from sluicegate.protocol.generated.gate_service import GATE, GateClient
 from sluicegate.protocol.generated.lease_service import LeaseClient
 from sluicegate.protocol.refusals import Detail, detail
+from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.config import write_config
 from sluicegate.runtime.engines import TorchEngine
 from sluicegate.runtime.models import make_tiny_qwen3
 from sluicegate.runtime.tracelog import TraceLog, merge
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmPublisher, canonical_tensors
 from sluicegate.runtime.workers.config import RolloutConfig
+from sluicegate.runtime.workers.records import LeaseStore
 from sluicegate.runtime.workers.rollout import replica
 from sluicegate.spec.traces import Verdict, validate
 from sluicegate.statemachines.sorts import Mode
@@ -308,6 +310,19 @@ async def served(
         yield held, made
     verdict = judged(weights, [ready["trace"]], {}, weights.folder)
     assert verdict.valid, verdict.refusal
+
+
+class Disk:
+    """The disk of the leases' records; while `is_full` nothing can be written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full, self._write = False, LeaseStore.write
+        monkeypatch.setattr(LeaseStore, "write", lambda store, records: self.write(store, records))
+
+    def write(self, store: LeaseStore, records: Any) -> None:
+        if self.is_full:
+            raise StoreError("the disk is full")
+        self._write(store, records)
 
 
 def slow_down(engine: TorchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
