@@ -24,7 +24,8 @@ from ..controller.register import Register
 from ..controller.sync import SyncSettings
 from ..controller.trainer import TrainerHandle
 from ..launcher import Launcher, LaunchError, Worker
-from ..sessions import Router
+from ..sessions import Prompt, Router, Sessions, SessionSettings, Workers
+from ..sessions.inside import ControllerCohort
 from ..tracelog import TraceLog
 from ..weights import ManifestStore, remove_run
 from ..workers.config import RolloutConfig, TrainerConfig
@@ -86,7 +87,8 @@ class Cluster:
     layout: Layout
     launcher: Launcher
     controller: Controller
-    router: Router
+    sessions: Sessions
+    router: Router[Prompt]
     log: TraceLog
     rollout: Callable[[str, str], RolloutConfig]
     group: asyncio.TaskGroup
@@ -165,7 +167,7 @@ class Cluster:
         await worker.wait()
 
     async def replace(self, incarnation: str) -> None:
-        lost = self.router.lose(incarnation)
+        lost = self.sessions.lose(incarnation)
         for incident in self.incidents:
             if incident.incarnation == incarnation:
                 incident.sessions_lost = tuple(lost)
@@ -209,12 +211,13 @@ async def cluster(
             async with Launcher(layout.processes) as launcher:
                 controller = Controller(register, ManifestStore(layout.manifests), settings, actions, log)
                 async with controller:
-                    router = Router(
-                        controller, incarnation=controller.incarnation, store=store, log=log,
-                        patience=turn_s, call=turn_s,
+                    sessions = Sessions(
+                        store, server="agents", incarnation=controller.incarnation, log=log,
+                        settings=SessionSettings(patience=turn_s, call=turn_s),
                     )  # fmt: skip
-                    async with router, asyncio.TaskGroup() as group:
-                        made = Cluster(layout, launcher, controller, router, log, rollout, group)
+                    router = Router(sessions, ControllerCohort(controller), Workers())
+                    async with sessions, router, asyncio.TaskGroup() as group:
+                        made = Cluster(layout, launcher, controller, sessions, router, log, rollout, group)
                         held.append(made)
                         yield made
                         made.is_ending = True

@@ -19,7 +19,7 @@ from functools import partial
 
 from ...statemachines.session import Rebinding
 from ..models import CharTokenizer
-from ..sessions import Router, Sampling, SessionClosed, Turn, TurnLost, TurnRefused
+from ..sessions import Prompt, Router, Sampling, SessionClosed, Turn, TurnLost, TurnRefused
 from ..sessions.traces import Branch, branches
 from ..tasks import Episode, Split, Task
 from .record import Record
@@ -89,7 +89,7 @@ class Group:
 class Agents:
     """Holds conversations over `router`; `seed` decides sampling and tools, not which replica answers."""
 
-    router: Router
+    router: Router[Prompt]
     task: Task
     tokenizer: CharTokenizer
     record: Record
@@ -104,15 +104,15 @@ class Agents:
         why: Exception | None = None
         for attempt in range(ATTEMPTS):
             session = name if attempt == 0 else f"{name}.retry{attempt}"
-            self.router.open(session, Rebinding.NEVER)
+            await self.router.sessions.open(session, policy=Rebinding.NEVER, anew=True)
             try:
                 conversation = await self._hold(session, index, self.task.prompt(index, split), seed, pause)
-                await self.router.finish(session)
+                await self.router.sessions.finish(session)
                 return conversation
             except (TurnLost, TurnRefused, SessionClosed) as error:
                 why = error
                 self.record.retries[type(error).__name__] += 1
-                await self.router.retire(session)
+                await self.router.sessions.retire(session)
         raise ProductionError(f"{name}: no complete conversation in {ATTEMPTS} attempts: {why}")
 
     async def _hold(
@@ -126,7 +126,8 @@ class Agents:
             if turns and (seconds := pause()) > 0:
                 await asyncio.sleep(seconds)
             context += self.tokenizer.encode(text)
-            turn = await self.router.turn(session, context, sampling, seed * 64 + len(turns))
+            prompt = Prompt(tuple(context), sampling, seed * 64 + len(turns))
+            turn = await self.router.turn(session, prompt, prompt_ids=prompt.ids)
             context += turn.ids
             turns.append(turn)
             self.record.took_turn(turn.versions)
@@ -159,7 +160,7 @@ class Agents:
             async with turn:
                 seed = random.Random(f"held out {index}").getrandbits(40)
                 conversation = await self.converse(f"{label}-{index}", index, "held_out", seed, lambda: 0.0)
-                await self.router.retire(conversation.session)
+                await self.router.sessions.retire(conversation.session)
                 return conversation.reward
 
         async with asyncio.TaskGroup() as tasks:
@@ -169,10 +170,10 @@ class Agents:
     async def read(self, group: Group) -> None:
         """Take and release every trace of a group: what was trained on is retired."""
         for conversation in group.conversations:
-            taken = await self.router.take(conversation.session, CONSUMER)
+            taken = await self.router.sessions.take(conversation.session, CONSUMER)
             if not conversation.is_told_by(list(branches(conversation.session, taken))):
                 raise ProductionError(f"{conversation.session}: its trace is not what its agent was given")
-            await self.router.release(conversation.session, CONSUMER)
+            await self.router.sessions.release(conversation.session, CONSUMER)
 
 
 class Production:

@@ -1,80 +1,71 @@
-"""Sessions and their turns: binding, generation through the bound replica, and what became of a lease.
+"""Turns of sessions: bound to a replica, run there, stored, and ended when their leases have.
 
 Rules of this file:
 
-- The Session machine says what may happen; this file carries requests and reports what happened.
-- A session is bound only while no operation runs, to the least loaded replica at the published version.
-- A lease is out of the session only when its end is known: its replica has settled or lost it, or the
-  replica's process has ended.
+- A turn is on the disk before its request leaves; a binding before anything of the request runs.
+- A session is bound only while no operation runs, to the least loaded replica at the published version. It moves
+  only by its policy, under a new number.
+- A generation is stored before its end is told.
+- A lease is out of the session only when its end is known: its replica has settled or lost it, or the replica's
+  process has ended. Whoever stops waiting does not end the turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections import Counter
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
-import grpc
-from grpc import aio
-
-from ...protocol.client import CallError, Rejected, dial
-from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
-from ...protocol.generated.gate_service import GATE
-from ...protocol.generated.lease_service import LeaseClient
-from ...protocol.generated.session_service import SESSION
-from ...protocol.host import MachineHost
-from ...protocol.refusals import Detail, detail
-from ...protocol.store import Store
 from ...protocol.tasks import Tasks
-from ...statemachines.compiler import Outcome
 from ...statemachines.session import Rebinding, Session
-from ..controller.controller import Controller
-from ..controller.member import Member
-from ..tracelog import TraceLog
-from .sampling import Sampling
-from .traces import Tree
+from .backend import ASK_AGAIN_S, Admitted, Backend, Made, Over, Request, Word
+from .cohort import Cohort, Place
+from .errors import SessionClosed, TurnLost, TurnRefused
+from .sessions import Sessions
 
-FINISH = rollout_pb2.FinishReason
-ASK_AGAIN_S, CALL_S = 0.2, 2.0
-"""Pause between two questions about a lease whose stream broke, and how long an answer may take."""
-ENDS_S = 700.0
-"""A replica ends every lease within its own bounds (settled, or given up and poisoned); this is longer."""
-
-
-class SessionClosed(Exception):
-    """The session takes no turn: it is finished, retired or lost; `reason` says which."""
-
-    def __init__(self, session: str, outcome: Outcome) -> None:
-        super().__init__(f"session {session}: {outcome.text}")
-        self.reason, self.retry = outcome.reason, outcome.retry
-
-
-class TurnRefused(Exception):
-    """The replica refused the request; with `retry` it may be sent again, under a new lease."""
-
-    def __init__(self, session: str, found: Detail, text: str) -> None:
-        super().__init__(f"session {session}: {text}")
-        self.reason, self.retry = found.reason.lower(), found.retry
-
-
-class TurnLost(Exception):
-    """The turn's outcome is unknown or it failed: its tokens are not to be used."""
+W = TypeVar("W")
+_WAITS = frozenset({"binding_now", "turn_active"})
+"""Refusals of the machine that pass by themselves: the turn waits."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One completed turn: tokens with their log-probabilities and versions, in order."""
+    """One turn: what was made, tokens with their log-probabilities and versions, in order.
+
+    `version` is what the request was admitted to, `ending` how it ended; `binding`, `replica` and `incarnation` say
+    where it ran. `segment` is its number in the session's trace, once it is stored.
+    """
 
     lease: str
-    prompt_ids: list[int]
+    prompt_ids: Sequence[int] = ()
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
-    reason: str = ""
+    version: int | None = None
+    ending: str = ""
+    binding: int = 0
+    replica: str = ""
+    incarnation: str = ""
+    segment: int = 0
+
+
+@dataclass(slots=True)
+class Told(Generic[W]):
+    """Who a turn is told to while it runs, and what is stored beside it. All are optional.
+
+    `word` is called with each word of the request in turn; True ends it there: the turn is then `stop`, and has the
+    tokens up to `used()`. `note` gives what is stored with the turn. `attached` has values for the tokens, by name.
+    """
+
+    word: Callable[[Turn, Word], bool] | None = None
+    used: Callable[[], int] | None = None
+    note: Callable[[Turn], bytes] | None = None
+    attached: Callable[[Turn], Mapping[str, Sequence[bytes | None]]] | None = None
 
 
 @dataclass(slots=True)
@@ -83,279 +74,226 @@ class _Call:
 
     session: str
     lease: str
-    sent_to: Member | None = None
+    sent_to: Place | None = None
 
 
-class SessionActions:
-    """What the Session machine asks for. The router settles what was not sent when its call ends."""
+class Router(Generic[W]):
+    """Runs the turns of `sessions` over the replicas of `cohort`. Use as `async with`, inside of that of `sessions`."""
 
-    def __init__(self, traces: dict[str, Tree]) -> None:
-        self._traces = traces
-
-    async def settle_not_sent(self, instance: str, leases: frozenset[str]) -> None:
-        """Nothing: the turn that holds the lease sees the session's state, and ends it itself."""
-
-    async def free_trace(self, instance: str) -> None:
-        self._traces.pop(instance, None)
-
-
-class Router:
-    """Runs the turns of sessions over the replicas of `controller`. Use as `async with`.
-
-    `patience` is how long a turn may wait for a replica to be bound to, and `call` how long a
-    generation may take, in seconds.
-    """
-
-    def __init__(
-        self, controller: Controller, *, incarnation: str, store: Store, log: TraceLog | None = None,
-        patience: float = 60.0, call: float = 120.0,
-    ) -> None:  # fmt: skip
-        self._controller, self._patience, self._call = controller, patience, call
-        self.traces: dict[str, Tree] = {}
-        logged = log.of("Session") if log else None
-        self.sessions = MachineHost(
-            SESSION,
-            SessionActions(self.traces),
-            incarnation=incarnation,
-            store=store,
-            observer=logged,
-            lives=logged.lives if logged else None,
-        )
-        self._channels: dict[str, aio.Channel] = {}
-        self._bound: Counter[str] = Counter()
-        self._numbers: dict[str, itertools.count[int]] = {}
+    def __init__(self, sessions: Sessions, cohort: Cohort, backend: Backend[W]) -> None:
+        self.sessions, self.cohort, self.backend = sessions, cohort, backend
+        self._settings = sessions.settings
+        # A lease's id is never used twice, whatever a next life of this server restores.
+        self._life, self._numbers = secrets.token_hex(4), itertools.count(1)
         self._endings = Tasks()
 
     async def __aenter__(self) -> Self:
-        await self.sessions.__aenter__()
         await self._endings.__aenter__()
+        self._recover()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            try:
-                await self._endings.__aexit__(kind, error, trace)
-            finally:
-                await self.sessions.__aexit__(kind, error, trace)
+            await self._endings.__aexit__(kind, error, trace)
         finally:
-            for channel in self._channels.values():
-                await channel.close()
+            await self.backend.close()
 
-    # -- the life of a session -------------------------------------------------------------------
+    def _recover(self) -> None:
+        """End the turns that an earlier life has left, each once its lease is over."""
+        for session in list(self.sessions.facts):
+            live = self.sessions.host.live(session)
+            for lease in live.leases:
+                self._endings.create_task(self._end_of_earlier(session, lease, live.incarnation))
+        for incarnation in list(self.sessions.loads.sessions):
+            if not self.cohort.is_alive(incarnation):
+                self.sessions.lose(incarnation)
 
-    def open(self, session: str, policy: Rebinding = Rebinding.NEVER) -> None:
-        """A new session. Raises ValueError if the id was used."""
-        if session in self._numbers:
-            raise ValueError(f"session {session} was opened before: take a new id")
-        self.sessions.create(session, policy=policy)
-        self._numbers[session] = itertools.count(1)
-        self.traces[session] = Tree()
-
-    async def finish(self, session: str) -> None:
-        """The conversation is complete. Raises SessionClosed if it cannot be."""
-        await self._durably(session, Session.Finish())
-
-    async def take(self, session: str, consumer: str) -> Tree:
-        """Begin to read the trace as `consumer`. Raises SessionClosed."""
-        await self._durably(session, Session.Take(consumer=consumer))
-        return self.traces[session]
-
-    async def release(self, session: str, consumer: str) -> None:
-        """The trace was read: the session retires. Raises SessionClosed."""
-        await self._durably(session, Session.Release(consumer=consumer))
-        self._forget(session)
-
-    async def retire(self, session: str) -> None:
-        """End the session, whatever it was doing. Raises SessionClosed while its trace is read."""
-        await self._durably(session, Session.Retire())
-        self._forget(session)
-
-    def lose(self, incarnation: str) -> list[str]:
-        """An incarnation has ended: the sessions that were bound to it are lost; their ids."""
-        lost = []
-        for session in self.sessions.instances():
-            outcome = self.sessions.step(session, Session.Lose(incarnation=incarnation), cause=incarnation)
-            if outcome.kind == "go":
-                lost.append(session)
-        return lost
+    async def _end_of_earlier(self, session: str, lease: str, incarnation: str | None) -> None:
+        """A lease of a session that was not bound may be at any replica; it never went on from there."""
+        places = self.cohort.living() if incarnation is None else [self.cohort.place(incarnation)]
+        ends = [self._is_over(place, lease) for place in places if place is not None]
+        if all(await asyncio.gather(*ends)):
+            self._end_turn(session, lease)
 
     # -- turns -----------------------------------------------------------------------------------
 
-    async def turn(self, session: str, prompt_ids: list[int], sampling: Sampling, seed: int) -> Turn:
-        """One generation of the session; waits at a closed gate, again and again within the bounds.
+    async def turn(
+        self, session: str, work: W, told: Told[W] | None = None, *, prompt_ids: Sequence[int] = (),
+        within: float | None = None,
+    ) -> Turn:  # fmt: skip
+        """One generation of the session, stored; waits at a closed gate, again and again within the bounds.
 
-        Raises SessionClosed, TurnRefused (not to be retried), TurnLost.
+        Raises SessionClosed, TurnRefused (not to be retried now), TurnLost, StorageDown.
         """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self._call
+        clock, told = asyncio.get_running_loop().time, told or Told()
+        until = clock() + (self._settings.call if within is None else within)
         while True:
-            call = _Call(session, f"{session}.{next(self._numbers[session])}")
-            begun = self.sessions.step(session, Session.BeginTurn(lease=call.lease), cause=call.lease)
-            if begun.refused:
-                raise SessionClosed(session, begun)
+            call = _Call(session, f"{session}.{self._life}{next(self._numbers)}")
+            await self._begin(call, until)
             try:
-                turn = await self._generate(call, prompt_ids, sampling, seed, until - loop.time())
-                spans = [(version, len(list(same))) for version, same in itertools.groupby(turn.versions)]
-                self.traces[session].grow(turn.lease, prompt_ids, turn.ids, turn.logprobs, spans, turn.reason)
-                return turn
+                turn = await self._run(call, work, told, Turn(call.lease, prompt_ids), until - clock())
+                if turn.ending in ("stop", "length"):
+                    await self._keep(session, turn, told)
+                    return turn
+                raise TurnLost(session, call.lease, turn.ending, f"ended as {turn.ending}")
             except TurnRefused as refusal:
-                if not refusal.retry or loop.time() >= until:
+                if not refusal.retry or clock() + ASK_AGAIN_S >= until:
                     raise
             finally:
                 if call.sent_to is None:
-                    self._end_turn(call)
+                    self._end_turn(session, call.lease)
                 else:
-                    # Whoever stops waiting does not end the turn: the lease's end does.
                     self._endings.create_task(self._end_when_known(call, call.sent_to))
             await asyncio.sleep(ASK_AGAIN_S)
 
-    async def _generate(
-        self, call: _Call, prompt_ids: list[int], sampling: Sampling, seed: int, within: float
-    ) -> Turn:
+    async def _begin(self, call: _Call, until: float) -> None:
+        """The turn is on the disk. Waits while the session is being bound. Raises SessionClosed."""
+        clock, session = asyncio.get_running_loop().time, call.session
+        while True:
+            await self._move(session, until - clock())
+            begin = self.sessions.durably(session, Session.BeginTurn(lease=call.lease), cause=call.lease)
+            try:
+                await begin
+                return
+            except SessionClosed as closed:
+                if closed.reason not in _WAITS or clock() >= until:
+                    raise
+            except BaseException:
+                # The step may have been made, and is stored later: it is over before anything was sent.
+                self._end_turn(session, call.lease)
+                raise
+            await asyncio.sleep(ASK_AGAIN_S / 4)
+
+    async def _move(self, session: str, within: float) -> None:
+        """Bind anew, by policy, a session whose replica is lost or leaves, once it has no lease left."""
+        live = self.sessions.live(session)
+        if live.state == "LOST":
+            moves = live.policy != Rebinding.NEVER and not live.leases
+        else:
+            may_move = live.state == "BOUND" and live.policy == Rebinding.ON_EVACUATION
+            moves = may_move and self.cohort.is_leaving(live.incarnation)
+        if not moves:
+            return
+        place = await self._choose(session, min(within, self._settings.patience))
+        self.sessions.loads.binds(place.incarnation)
+        try:
+            await self.sessions.durably(
+                session, Session.Rebind(replica=place.replica, incarnation=place.incarnation)
+            )
+        finally:
+            self.sessions.loads.bound(place.incarnation)
+        self._require_alive(session, place)
+
+    async def _run(self, call: _Call, work: W, told: Told[W], turn: Turn, within: float) -> Turn:
         session, lease = call.session, call.lease
         live = self.sessions.live(session)
-        binding = live.state == "BINDING"
-        member = await self._choose(session) if binding else self._bound_member(session, live)
-        if binding and not (live.state == "BINDING" and lease in live.leases):
-            raise TurnLost(f"session {session} was {live.state.lower()} while it waited to be bound")
-        request = rollout_pb2.GenerateRequest(
-            request_id=lease, session=session, incarnation=member.incarnation, prompt_token_ids=prompt_ids, hold=within,
-            sampling=rollout_pb2.SamplingParams(
-                max_tokens=sampling.max_new_tokens, temperature=sampling.temperature, top_p=sampling.top_p, seed=seed,
-                stop_token_ids=sampling.stop_ids,
-            ),
-        )  # fmt: skip
-        turn = Turn(lease, list(prompt_ids))
-        if binding:
-            # A gate that its deadline reopened may serve a version that is not published: not for binding.
-            if self._controller.published is not None:
-                request.version = self._controller.published
-            self._bound[member.incarnation] += 1
-        call.sent_to = member
+        if live.state != "BINDING":
+            place = self._bound_place(session, lease, live)
+            return await self._follow(call, place, Request(session, lease, work, None, False, within), told, turn)
+        place = await self._choose(session, min(within, self._settings.patience))
+        if not (live.state == "BINDING" and lease in live.leases):
+            raise TurnLost(session, lease, "moved", f"the session was {live.state.lower()} while it waited")
+        # A gate that its deadline reopened may serve a version that is not published: not for binding.
+        request = Request(session, lease, work, self.cohort.published, True, within)
+        self.sessions.loads.binds(place.incarnation)
         try:
-            async for chunk in self._stream(member, request, within):
-                if chunk.lease and binding:
-                    await self._bind(session, lease, member)
-                elif chunk.finish_reason:
-                    call.sent_to = None
-                    return self._ended(session, turn, chunk)
-                else:
-                    turn.ids.extend(chunk.token_ids)
-                    turn.logprobs.extend(chunk.log_probs)
-                    turn.versions.extend(s.version for s in chunk.spans for _ in range(s.count))
-        except aio.AioRpcError as error:
-            found = detail(error, GATE.reply)
-            if found is not None:
-                call.sent_to = None
-                raise TurnRefused(session, found, error.details() or found.reason) from error
-            raise TurnLost(f"session {session}, lease {lease}: the stream broke ({error.code().name})") from error
+            return await self._follow(call, place, request, told, turn)
         finally:
-            if binding and live.incarnation != member.incarnation:
-                self._bound[member.incarnation] -= 1
-        raise TurnLost(f"session {session}, lease {lease}: the stream ended without an end")
+            if live.incarnation != place.incarnation:
+                self.sessions.loads.bound(place.incarnation)
 
-    async def _bind(self, session: str, lease: str, member: Member) -> None:
-        """The replica has admitted the session's first lease. Raises TurnLost if it no longer waits for that."""
-        bound = Session.Bound(replica=member.replica, incarnation=member.incarnation)
-        outcome = await self.sessions.apply(session, bound, durable=True, cause=lease)
-        if outcome.kind != "go":
-            raise TurnLost(f"session {session} no longer waits to be bound")
-        if not self._controller.is_alive(member.incarnation):
-            # Its end was told before the session could hear of it.
-            self.sessions.step(session, Session.Lose(incarnation=member.incarnation), cause=member.incarnation)
-
-    def _end_turn(self, call: _Call) -> None:
-        self.sessions.step(call.session, Session.EndTurn(lease=call.lease), cause=call.lease)
-        self._forget(call.session)
-
-    async def _end_when_known(self, call: _Call, member: Member) -> None:
-        """End the turn once its lease has settled or is lost; a lease without an end keeps it open."""
-        if await self._is_over(member, call.lease):
-            self._end_turn(call)
-
-    def _ended(self, session: str, turn: Turn, chunk: rollout_pb2.GenerateChunk) -> Turn:
-        turn.reason = FINISH.Name(chunk.finish_reason).removeprefix("FINISH_REASON_").lower()
-        if turn.reason not in ("stop", "length"):
-            raise TurnLost(f"session {session}, lease {turn.lease}: {turn.reason} ({chunk.text})")
-        if not len(turn.ids) == len(turn.logprobs) == len(turn.versions):
-            raise TurnLost(f"session {session}, lease {turn.lease}: tokens and their labels do not match")
+    async def _follow(
+        self, call: _Call, place: Place, request: Request[W], told: Told[W], turn: Turn
+    ) -> Turn:
+        live, call.sent_to = self.sessions.live(call.session), place
+        turn.replica, turn.incarnation = place.replica, place.incarnation
+        try:
+            async with aclosing(self.backend.run(place, request)) as words:
+                async for word in words:
+                    if isinstance(word, Admitted):
+                        turn.version = word.version
+                        if request.waits:
+                            await self._bind(call.session, call.lease, place)
+                            self.sessions.loads.bound(place.incarnation)
+                        turn.binding = live.binding
+                    elif isinstance(word, Over):
+                        turn.ending, call.sent_to = word.ending, None
+                    elif isinstance(word, Made):
+                        turn.ids += word.ids
+                        turn.logprobs += word.logprobs
+                        turn.versions += word.versions
+                    if told.word is not None and told.word(turn, word) and not turn.ending:
+                        self._cut(turn, told)
+                        break
+        except TurnRefused:
+            call.sent_to = None
+            raise
         return turn
 
-    async def _stream(
-        self, member: Member, request: rollout_pb2.GenerateRequest, within: float
-    ) -> AsyncIterator[rollout_pb2.GenerateChunk]:
-        stub = rollout_pb2_grpc.RolloutStub(self._channel(member.data))
-        call = stub.Generate(request, timeout=max(0.1, within))
-        try:
-            async for chunk in call:
-                yield chunk
-        finally:
-            call.cancel()
+    def _cut(self, turn: Turn, told: Told[W]) -> None:
+        """Whoever is told needs no more: what was made up to there is the turn."""
+        used = len(turn.ids) if told.used is None else told.used()
+        del turn.ids[used:], turn.logprobs[used:], turn.versions[used:]
+        turn.ending = "stop"
+
+    async def _bind(self, session: str, lease: str, place: Place) -> None:
+        """The replica has admitted the session's first lease: bind, and let it go on. Raises TurnLost, StorageDown."""
+        bound = Session.Bound(replica=place.replica, incarnation=place.incarnation)
+        outcome = await self.sessions.durably(session, bound, cause=lease)
+        if outcome.kind != "go":
+            raise TurnLost(session, lease, "moved", "the session no longer waits to be bound")
+        self._require_alive(session, place)
+        if not await self.backend.proceed(place, lease):
+            raise TurnLost(session, lease, "broken", "it was not let go on")
+
+    def _require_alive(self, session: str, place: Place) -> None:
+        """Its end may have been told before the session could hear of it."""
+        if not self.cohort.is_alive(place.incarnation):
+            self.sessions.lose(place.incarnation)
+
+    async def _keep(self, session: str, turn: Turn, told: Told[W]) -> None:
+        """Store a turn that completed. Raises StorageDown."""
+        if not len(turn.ids) == len(turn.logprobs) == len(turn.versions):
+            raise TurnLost(session, turn.lease, "labels", "tokens and their labels do not match")
+        spans = [(version, len(list(same))) for version, same in itertools.groupby(turn.versions)]
+        segment, ticket = self.sessions.kept.grow(
+            session, turn.lease, turn.prompt_ids, turn.ids, turn.logprobs, spans, turn.ending, binding=turn.binding,
+            incarnation=turn.incarnation, attached=None if told.attached is None else told.attached(turn),
+            note=b"" if told.note is None else told.note(turn),
+        )  # fmt: skip
+        turn.segment = segment.number
+        await self.sessions.stored(session, ticket)
+
+    def _end_turn(self, session: str, lease: str) -> None:
+        if session in self.sessions.host and lease in self.sessions.host.live(session).leases:
+            self.sessions.host.step(session, Session.EndTurn(lease=lease), cause=lease)
+
+    async def _end_when_known(self, call: _Call, place: Place) -> None:
+        """End the turn once its lease has settled or is lost; a lease without an end keeps it open."""
+        if await self._is_over(place, call.lease):
+            self._end_turn(call.session, call.lease)
+
+    async def _is_over(self, place: Place, lease: str) -> bool:
+        return await self.backend.is_over(place, lease, lambda: self.cohort.is_alive(place.incarnation))
 
     # -- replicas --------------------------------------------------------------------------------
 
-    async def _choose(self, session: str) -> Member:
-        """The least loaded replica at the published version, while no operation runs."""
-        controller = self._controller
+    async def _choose(self, session: str, within: float) -> Place:
+        """The least loaded replica at the published version, while no operation runs. Raises TurnRefused."""
+        cohort = self.cohort
 
         def is_ready() -> bool:
-            return controller.is_idle and bool(controller.serving())
+            return cohort.is_idle and bool(cohort.serving())
 
-        if not await controller.changed.until(is_ready, self._patience):
-            text = f"no replica at the published version within {self._patience:g} s"
-            raise TurnRefused(session, Detail("NO_REPLICA", "BINDING", False, False, None), text)
-        return min(controller.serving(), key=lambda m: (self._bound[m.incarnation], m.replica))
+        if not await cohort.changed.until(is_ready, within):
+            text = f"no replica at the published version within {within:g} s"
+            raise TurnRefused(session, "no_replica", text)
+        return self.sessions.loads.choose(cohort.serving())
 
-    def _bound_member(self, session: str, live: Any) -> Member:
-        member = self._controller.members.get(live.replica)
-        if member is None or member.incarnation != live.incarnation:
-            raise TurnLost(f"session {session} is bound to {live.incarnation}, which has ended")
-        return member
-
-    async def _is_over(self, member: Member, lease: str) -> bool:
-        """Abort the lease, and wait until it has settled or is lost; its replica's end ends it too.
-
-        False if that is not known after `ENDS_S`.
-        """
-        client = LeaseClient(self._channel(member.control), lease, incarnation=member.incarnation, deadline=CALL_S)
-        data = rollout_pb2_grpc.RolloutStub(self._channel(member.data))
-        aborted = False
-        try:
-            async with asyncio.timeout(ENDS_S):
-                while self._controller.is_alive(member.incarnation):
-                    try:
-                        # Remembered by the replica, so that a request still on its way is refused.
-                        if not aborted:
-                            await data.Abort(rollout_pb2.AbortRequest(request_id=lease), timeout=CALL_S)
-                            aborted = True
-                        if (await client.get()).snapshot.state in ("SETTLED", "LOST"):
-                            return True
-                    except Rejected as error:
-                        if error.code is grpc.StatusCode.NOT_FOUND:
-                            return True
-                    except (CallError, aio.AioRpcError):
-                        pass
-                    await asyncio.sleep(ASK_AGAIN_S)
-        except TimeoutError:
-            return False
-        return True
-
-    def _channel(self, target: str) -> aio.Channel:
-        channel = self._channels.get(target)
-        if channel is None:
-            channel = self._channels[target] = dial(target)
-        return channel
-
-    async def _durably(self, session: str, event: Any) -> None:
-        outcome = await self.sessions.apply(session, event, durable=True, cause=session)
-        if outcome.refused:
-            raise SessionClosed(session, outcome)
-
-    def _forget(self, session: str) -> None:
-        """A retired session stays known by its id only."""
-        if session in self.sessions and (live := self.sessions.live(session)).state == "RETIRED":
-            if live.incarnation is not None:
-                self._bound[live.incarnation] -= 1
-            self.sessions.drop(session)
+    def _bound_place(self, session: str, lease: str, live: Any) -> Place:
+        place = self.cohort.place(live.incarnation)
+        if place is None:
+            raise TurnLost(session, lease, "lost", f"the session is bound to {live.incarnation}, which has ended")
+        return place

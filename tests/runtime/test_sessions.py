@@ -1,193 +1,230 @@
-"""Turns of sessions over a replica with a scripted data plane on real gRPC: who ends a turn, and who is bound."""
+"""Turns of sessions over replicas with a scripted data plane on real gRPC: who ends a turn, and who is bound."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from grpc import aio
+from session_kit import Host, Served, host, prompt, until
 
-from sluicegate.protocol.generated import rollout_pb2 as pb
-from sluicegate.protocol.generated import rollout_pb2_grpc as rpc
-from sluicegate.protocol.generated.lease_service import LEASE, LeaseServicer
-from sluicegate.protocol.host import MachineHost
-from sluicegate.protocol.server import Server
-from sluicegate.protocol.sqlite import SqliteStore
-from sluicegate.runtime.sessions import Router, Sampling, SessionClosed, TurnLost
-from sluicegate.runtime.signals import Signal
+from sluicegate.runtime.sessions import SessionClosed, Told, TurnLost
+from sluicegate.runtime.sessions.backend import Made
+from sluicegate.runtime.sessions.loads import Loads
+from sluicegate.runtime.sessions.traces import branches
 from sluicegate.statemachines.lease import Lease
-from sluicegate.statemachines.sorts import Ending
-
-SAMPLING = Sampling(max_new_tokens=2)
-
-
-class Replica(rpc.RolloutServicer):
-    """Admits, then holds each request until it is let go or aborted; its leases are real machines."""
-
-    SERVICE = "sluicegate.v1.Rollout"
-    leases: MachineHost
-
-    def __init__(self) -> None:
-        self.go, self.settle = asyncio.Event(), asyncio.Event()
-        self.before_admission: asyncio.Event | None = None
-        self.aborted: list[str] = []
-        self.asked: list[str] = []
-
-    def add_to(self, server: aio.Server) -> None:
-        rpc.add_RolloutServicer_to_server(self, server)
-
-    async def abort_request(self, instance: str) -> None: ...
-
-    async def reconcile(self, instance: str) -> None: ...
-
-    async def receipt(self, instance: str, ending: Ending, spans: Any) -> None: ...
-
-    async def Generate(self, request: pb.GenerateRequest, context: Any) -> AsyncIterator[pb.GenerateChunk]:
-        self.asked.append(request.request_id)
-        if self.before_admission is not None:
-            await self.before_admission.wait()
-        self.leases.create(request.request_id, session=request.session)
-        self.leases.step(request.request_id, Lease.Forward())
-        yield pb.GenerateChunk(lease=request.request_id, incarnation="a.1", epoch=0, version=0)
-        await self.go.wait()
-        yield pb.GenerateChunk(
-            token_ids=[1, 2], log_probs=[-1, -1], spans=[pb.VersionSpan(version=0, count=2)]
-        )
-        self._end(request.request_id, Ending.COMPLETED)
-        yield pb.GenerateChunk(finish_reason=pb.FINISH_REASON_LENGTH)
-
-    async def Abort(self, request: pb.AbortRequest, context: Any) -> pb.AbortAnswer:
-        self.aborted.append(request.request_id)
-        await self.settle.wait()
-        if request.request_id in self.leases:
-            self._end(request.request_id, Ending.ABORTED)
-        return pb.AbortAnswer(running=True)
-
-    def _end(self, lease: str, ending: Ending) -> None:
-        self.leases.step(lease, Lease.Ended(ending=ending))
-        self.leases.step(lease, Lease.Recorded())
-
-
-class Cohort:
-    """What the router needs of a controller."""
-
-    def __init__(self, control: str, data: str) -> None:
-        self.changed, self.alive, self.is_idle, self.published = Signal(), True, True, 0
-        self.member = SimpleNamespace(replica="a", incarnation="a.1", control=control, data=data)
-        self.members = {"a": self.member}
-
-    def serving(self) -> list[Any]:
-        return [self.member] if self.alive else []
-
-    def is_alive(self, incarnation: str) -> bool:
-        return self.alive
+from sluicegate.statemachines.session import Rebinding
 
 
 @pytest.fixture
-async def setting(tmp_path: Path) -> AsyncIterator[tuple[Router, Replica, Cohort]]:
-    async with AsyncExitStack() as stack:
-        replica = Replica()
-        replica.leases = await stack.enter_async_context(MachineHost(LEASE, replica, incarnation="a.1"))
-        control = await stack.enter_async_context(Server([LeaseServicer(replica.leases)], grace=0.1))
-        data = await stack.enter_async_context(Server([replica], grace=0.1))
-        cohort = Cohort(control.target, data.target)
-        store = SqliteStore(tmp_path / "s.db")
-        stack.callback(store.close)
-        router: Any = Router(cohort, incarnation="r.1", store=store, patience=5, call=10)  # pyright: ignore[reportArgumentType]
-        await stack.enter_async_context(router)
-        router.open("s")
-        yield router, replica, cohort
-        replica.go.set()
-        replica.settle.set()
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    async with host(tmp_path) as on, on.server() as made:
+        await made.sessions.open("s")
+        yield made
+        made.replica.go.set()
+        made.replica.settle.set()
 
 
-def state(router: Router) -> str:
-    return router.sessions.live("s").state
+@pytest.fixture
+async def two(tmp_path: Path) -> AsyncIterator[tuple[Host, Served]]:
+    async with host(tmp_path, "a.1", "b.1") as on, on.server() as made:
+        for replica in on.cohort.lives:
+            replica.go.set()
+            replica.settle.set()
+        yield on, made
 
 
-async def until(holds: Any) -> None:
-    async with asyncio.timeout(5):
-        while not holds():  # noqa: ASYNC110 - looked at from outside, as a client would
-            await asyncio.sleep(0.01)
+async def test_a_turn_gives_its_tokens_binds_the_session_and_is_stored(served: Served) -> None:
+    served.replica.go.set()
+    turn = await served.turn()
+    assert (turn.ids, turn.versions, turn.ending, turn.version) == ([1, 2], [0, 0], "length", 0)
+    assert (turn.replica, turn.incarnation, turn.binding, turn.segment) == ("a", "a.1", 1, 1)
+    assert (served.state(), served.sessions.live("s").incarnation) == ("BOUND", "a.1")
+    (branch,) = branches("s", served.sessions.kept.tree("s"))
+    assert (list(branch.token_ids), branch.bindings) == ([5, 1, 2], [(1, "a.1")])
 
 
-async def test_a_turn_gives_its_tokens_and_binds_the_session(setting: tuple[Router, Replica, Cohort]) -> None:
-    router, replica, _ = setting
-    replica.go.set()
-    turn = await router.turn("s", [5], SAMPLING, 1)
-    assert (turn.ids, turn.versions, turn.reason) == ([1, 2], [0, 0], "length")
-    assert (state(router), router.sessions.live("s").incarnation) == ("BOUND", "a.1")
+async def test_a_binding_is_durable_before_anything_of_its_request_runs(served: Served) -> None:
+    call = asyncio.create_task(served.turn())
+    await until(lambda: served.replica.forwarded)
+    (lease,) = served.replica.forwarded
+    saved = served.sessions.host.steps.saved("Session", "s")
+    assert saved is not None
+    stored: Any = served.sessions.host.wire.value(served.sessions.host.wire.snapshot.FromString(saved.snapshot))
+    assert (stored.state, stored.incarnation, stored.leases) == ("TURN", "a.1", {lease})
+    assert served.replica.asked[0].waits
+    served.replica.go.set()
+    await call
+    await served.turn()
+    assert not served.replica.asked[1].waits
 
 
-async def test_who_stops_waiting_does_not_end_the_turn_but_the_lease_does(
-    setting: tuple[Router, Replica, Cohort],
-) -> None:
-    router, replica, _ = setting
-    call = asyncio.create_task(router.turn("s", [5], SAMPLING, 1))
-    await until(lambda: state(router) == "TURN")
+async def test_who_stops_waiting_does_not_end_the_turn_but_the_lease_does(served: Served) -> None:
+    call = asyncio.create_task(served.turn())
+    await until(lambda: served.replica.forwarded)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await until(lambda: replica.aborted == ["s.1"])
-    assert state(router) == "TURN"
+    await until(lambda: served.replica.aborted == served.replica.forwarded)
+    assert served.state() == "TURN"
     with pytest.raises(SessionClosed, match="a turn is active"):
-        await router.finish("s")
-    replica.settle.set()
-    await until(lambda: state(router) == "BOUND")
+        await served.sessions.finish("s")
+    served.replica.settle.set()
+    await until(lambda: served.state() == "BOUND")
 
 
-async def test_a_session_that_retires_while_it_waits_to_be_bound_sends_nothing(
-    setting: tuple[Router, Replica, Cohort],
-) -> None:
-    router, replica, cohort = setting
-    cohort.is_idle = False
-    call = asyncio.create_task(router.turn("s", [5], SAMPLING, 1))
-    await until(lambda: state(router) == "BINDING")
-    await router.retire("s")
-    cohort.is_idle = True
-    cohort.changed.notify()
+async def test_a_session_that_retires_while_it_waits_to_be_bound_sends_nothing(served: Served) -> None:
+    served.cohort.is_idle = False
+    call = asyncio.create_task(served.turn())
+    await until(lambda: served.state() == "BINDING")
+    await served.sessions.retire("s")
+    served.cohort.is_idle = True
+    served.cohort.changed.notify()
     with pytest.raises(TurnLost):
         await call
-    assert replica.asked == []
-    assert "s" not in router.sessions
+    assert served.replica.asked == []
+    await until(lambda: "s" not in served.sessions)
+    with pytest.raises(SessionClosed, match="is retired"):
+        await served.turn()
 
 
-async def test_a_replica_that_ends_before_its_admission_is_heard_loses_the_session(
-    setting: tuple[Router, Replica, Cohort],
-) -> None:
-    router, replica, cohort = setting
-    replica.before_admission = asyncio.Event()
-    call = asyncio.create_task(router.turn("s", [5], SAMPLING, 1))
-    await until(lambda: replica.asked == ["s.1"])
-    cohort.alive = False
-    assert router.lose("a.1") == []
-    replica.before_admission.set()
-    await until(lambda: state(router) == "LOST")
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-    await until(lambda: router.sessions.live("s").leases == set())
+async def test_a_replica_that_ends_before_its_admission_is_heard_loses_the_session(served: Served) -> None:
+    served.replica.before_admission = asyncio.Event()
+    call = asyncio.create_task(served.turn())
+    await until(lambda: served.replica.asked)
+    served.cohort.dead.add("a.1")
+    assert served.sessions.lose("a.1") == []
+    served.replica.before_admission.set()
+    await until(lambda: served.state() == "LOST")
+    served.replica.go.set()
+    await asyncio.wait([call])
+    await until(lambda: served.sessions.live("s").leases == set())
 
 
-async def test_a_broken_stream_keeps_the_turn_until_its_replica_is_known_to_have_ended(
-    setting: tuple[Router, Replica, Cohort],
-) -> None:
-    router, replica, cohort = setting
-    call = asyncio.create_task(router.turn("s", [5], SAMPLING, 1))
-    await until(lambda: state(router) == "TURN")
-    replica.leases.drop("s.1")
-    replica.leases.create("s.1", session="s")
-    replica.leases.step("s.1", Lease.Forward())
+async def test_a_broken_stream_keeps_the_turn_until_its_replica_is_known_to_have_ended(served: Served) -> None:
+    call = asyncio.create_task(served.turn())
+    await until(lambda: served.replica.forwarded)
+    (lease,) = served.replica.forwarded
+    served.replica.leases.drop(lease)
+    served.replica.leases.create(lease, session="s")
+    served.replica.leases.step(lease, Lease.Forward())
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     await asyncio.sleep(0.3)
-    assert state(router) == "TURN"
-    cohort.alive = False
-    replica.settle.set()
-    await until(lambda: state(router) in ("BOUND", "LOST"))
+    assert served.state() == "TURN"
+    served.cohort.dead.add("a.1")
+    served.replica.settle.set()
+    await until(lambda: served.state() in ("BOUND", "LOST"))
+
+
+async def test_turns_that_begin_together_wait_for_the_one_that_binds(served: Served) -> None:
+    served.replica.go.set()
+    turns = await asyncio.gather(*(served.turn("s", 5, number) for number in range(3)))
+    assert {turn.binding for turn in turns} == {1}
+    assert [request.waits for request in served.replica.asked].count(True) == 1
+    assert len(served.sessions.kept.tree("s")) == 3
+
+
+async def test_who_needs_no_more_ends_the_turn_there_and_its_lease_is_aborted(served: Served) -> None:
+    served.replica.go.set()
+    served.replica.settle.set()
+    work = prompt(5)
+    told = Told(word=lambda turn, word: isinstance(word, Made), used=lambda: 1)
+    turn = await served.router.turn("s", work, told, prompt_ids=work.ids)
+    assert (turn.ids, turn.ending) == ([1], "stop")
+    await until(lambda: served.state() == "BOUND")
+    assert list(served.sessions.kept.tree("s").segments[0].made) == [1]
+
+
+# -- moving ----------------------------------------------------------------------------------------
+
+
+async def test_r62_a_session_whose_replica_is_updating_is_held_and_never_moved(two: tuple[Host, Served]) -> None:
+    on, served = two
+    await served.sessions.open("s")
+    first = await served.turn()
+    on.cohort.is_idle = False
+    # A bound session needs no binding: its gate holds the request, and nobody else is asked.
+    turns = [await served.turn() for _ in range(3)]
+    assert {turn.incarnation for turn in turns} == {first.incarnation}
+    asked = [len(replica.asked) for replica in on.cohort.lives]
+    assert sorted(asked) == [0, 4]
+
+
+async def test_r66_a_late_turn_of_a_deleted_session_is_bound_nowhere(two: tuple[Host, Served]) -> None:
+    on, served = two
+    await served.sessions.open("s")
+    await served.turn()
+    await served.sessions.retire("s")
+    for _ in range(2):
+        with pytest.raises(SessionClosed) as refused:
+            await served.turn()
+        assert refused.value.reason == "gone"
+    with pytest.raises(SessionClosed, match="is retired"):
+        await served.sessions.open("s")
+    assert sum(len(replica.asked) for replica in on.cohort.lives) == 1
+
+
+@pytest.mark.parametrize("policy", Rebinding)
+async def test_a_lost_session_is_bound_anew_only_by_its_policy(two: tuple[Host, Served], policy: Rebinding) -> None:
+    on, served = two
+    await served.sessions.open("s", policy=policy)
+    first = await served.turn()
+    on.cohort.dead.add(first.incarnation)
+    assert served.sessions.lose(first.incarnation) == ["s"]
+    if policy == Rebinding.NEVER:
+        with pytest.raises(SessionClosed, match="the replica of the session is lost"):
+            await served.turn()
+        return
+    second = await served.turn()
+    assert (second.binding, second.incarnation != first.incarnation) == (2, True)
+    (branch, _) = branches("s", served.sessions.kept.tree("s"))
+    assert branch.bindings == [(1, first.incarnation)]
+
+
+@pytest.mark.parametrize("policy", Rebinding)
+async def test_a_session_leaves_a_replica_that_leaves_only_by_its_policy(
+    two: tuple[Host, Served], policy: Rebinding
+) -> None:
+    on, served = two
+    await served.sessions.open("s", policy=policy)
+    first = await served.turn()
+    on.cohort.leaving.add(first.incarnation)
+    second = await served.turn()
+    moves = policy == Rebinding.ON_EVACUATION
+    assert (second.incarnation != first.incarnation, second.binding) == (moves, 1 + moves)
+
+
+async def test_sessions_are_bound_evenly(two: tuple[Host, Served]) -> None:
+    on, served = two
+
+    async def one(number: int) -> None:
+        await served.sessions.open(f"s{number}")
+        await served.turn(f"s{number}")
+
+    await asyncio.gather(*map(one, range(8)))
+    assert [len(replica.asked) for replica in on.cohort.lives] == [4, 4]
+
+
+def test_an_empty_replica_gets_no_avalanche_of_sessions(tmp_path: Path) -> None:
+    class Life:
+        control = data = ""
+
+        def __init__(self, replica: str) -> None:
+            self.replica = self.incarnation = replica
+
+    loads, places = Loads(), [Life("a"), Life("b"), Life("c"), Life("new")]
+    for number, place in enumerate(places[:3] * 100):
+        loads.place(f"s{number}", place.incarnation, None)
+    chosen = []
+    for number in range(64):
+        place = loads.choose(places)
+        loads.binds(place.incarnation)
+        chosen.append(place.incarnation)
+        loads.bound(place.incarnation)
+        loads.place(f"t{number}", place.incarnation, None)
+    assert chosen[-32:].count("new") <= 13, "of 32, even is 8"
+    assert chosen[-32:].count("new") > 8

@@ -53,7 +53,7 @@ class Segment:
                 f"versions of {labelled}: each token has one of both"
             )
         if wrong := [name for name, values in self.attached.items() if len(values) != len(self.made)]:
-            raise ValueError(f"request {self.request!r}: {', '.join(wrong)}: one value is attached to each token, or none")
+            raise ValueError(f"request {self.request!r}: {', '.join(wrong)}: one value is attached to each token")
         if any(count < 1 for _, count in self.spans) or any(a >= b for (a, _), (b, _) in pairwise(self.spans)):
             raise ValueError(f"request {self.request!r}: versions {self.spans} do not grow")
         if not 0 <= self.parent < self.number or self.at < 0 or (self.parent == 0 and self.at):
