@@ -165,6 +165,7 @@ def _behind(
             raise _Anew(UNLOCATED)
         return template.turn_end + text[len(known) :]
     _, found, tail = answer.rpartition(template.decode(made[-1:]))
-    if not found or tail.strip():
+    is_end = made[-1] in template.special_ids and (template.turn_end.endswith(tail) or not tail.strip())
+    if not found or not is_end:
         raise _Anew(UNLOCATED)
     return tail + text[len(known) :]

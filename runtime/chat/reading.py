@@ -41,8 +41,10 @@ class Reader:
         self._settled = 0
         self._held = ""
         """Characters from `_settled` on that the stop texts have let by."""
-        self._searched = 0
-        """How much of `_held` is known to hold no end of the call that it begins with."""
+        self._come: list[str] = []
+        """Those that follow and were not looked at yet."""
+        self._tail: str | None = None
+        """Within a call: the end of both, so that a long call is not searched, or copied, at each of its tokens."""
         self._texts: list[str] = []
         self._calls: list[ToolCall] = []
         self._follows_call = False
@@ -80,7 +82,7 @@ class Reader:
         if not self.is_stopped:
             self._let_by(self._characters.decode(b"", final=True))
             if not self.is_stopped:
-                self._held += self._stops.rest()
+                self._come.append(self._stops.rest())
         told = self._told(is_end=True)
         finish = Finish.TOOL_CALLS if self._calls else Finish.STOP if self.is_stopped else reason
         return [*told, End(self._choice, finish, self.stopped_by, self._take(None))]
@@ -93,9 +95,18 @@ class Reader:
 
     def _let_by(self, text: str) -> None:
         self._read += len(text)
-        self._held += self._stops.certain(text)
+        certain = self._stops.certain(text)
+        self._come.append(certain)
+        if self._tail is not None:
+            self._tail += certain
 
     def _told(self, *, is_end: bool) -> list[Text | Call]:
+        if self._tail is not None and not is_end and CLOSE not in self._tail:
+            self._tail = self._tail[1 - len(CLOSE) :]
+            return []
+        self._held += "".join(self._come)
+        self._come.clear()
+        self._tail = None
         deltas: list[Text | Call] = []
         while self._held:
             if not self._has_calls:
@@ -110,13 +121,13 @@ class Reader:
                 deltas += self._text(text)
                 continue
             begin = at + len(OPEN)
-            close = self._held.find(CLOSE, max(begin, self._searched))
+            close = self._held.find(CLOSE, begin)
             if close >= 0:
                 deltas += self._call(begin, close)
             elif is_end:
                 deltas += self._text(len(self._held))
             else:
-                self._searched = max(begin, len(self._held) - len(CLOSE) + 1)
+                self._tail = self._held[1 - len(CLOSE) :]
                 break
         return deltas
 
@@ -154,7 +165,6 @@ class Reader:
     def _settle(self, count: int) -> None:
         self._held = self._held[count:]
         self._settled += count
-        self._searched = 0
 
     def _take(self, upto: int | None) -> Sequence[Token]:
         taken: list[Token] = []
