@@ -95,7 +95,7 @@ class SqliteStore:
                 return
             _make_folder(path.parent)
             if sole:
-                self._claim = _claim(path)
+                self._claim = claim(path)
                 _look_at_log(path)
             with _errors(path):
                 opened.append(self._connect())
@@ -274,7 +274,7 @@ def _make_folder(folder: Path) -> None:
             os.close(parent)
 
 
-def _claim(path: Path) -> FileIO:
+def claim(path: Path) -> FileIO:
     """Be the only one that opens this path so, for as long as the returned file is open; its process's end lets go.
 
     The lock is of the open file and not of the process: a second claim of the same process fails too, and a file

@@ -31,6 +31,8 @@ class Case(NamedTuple):
 CASES: dict[str, Case] = {
     "no_session": Case(400),
     "malformed": Case(400),
+    # The body did not come in time.
+    "slow": Case(408),
     # The call means something that the neutral form, or this server, cannot say.
     "unsupported": Case(400),
     "too_large": Case(413),
@@ -43,14 +45,32 @@ CASES: dict[str, Case] = {
     "finished": Case(409, retry=False),
     "being_read": Case(409, retry=False),
     "retiring": Case(409, retry=False),
+    "not_finished": Case(409, retry=False),
+    "not_consumer": Case(409, retry=False),
+    "known": Case(409, retry=False),
+    # Its trace is text, which nobody trains on.
+    "text_only": Case(409, retry=False),
+    # A session whose turn has to end first, or that is just being bound.
+    "turn_active": Case(409, retry=True),
     "retired": Case(410),
     "not_implemented": Case(501, retry=False),
     "closed": Case(503, retry=True),
     "hold_full": Case(503, retry=True),
     "no_replica": Case(503, retry=True),
     "storage": Case(503, retry=True),
+    # Nothing of the turn is delivered: it may be sent again.
+    "turn_lost": Case(503, retry=True),
+    "given_up": Case(503, retry=True),
+    "too_many_sessions": Case(503, retry=True),
+    "too_many_ids": Case(503, retry=True),
+    # The server that the session belongs to does not answer now.
+    "elsewhere": Case(503, retry=True),
     "lost": Case(503, retry=False),
     "poisoned": Case(503, retry=False),
+    # Its task is one under which replicas keep dying.
+    "quarantined": Case(503, retry=False),
+    "engine_failed": Case(502, retry=False),
+    "hook_failed": Case(502, retry=False),
     # The upstream's own status takes the place of this one where it gave an error.
     "upstream_error": Case(502),
     "upstream_malformed": Case(502),

@@ -152,7 +152,7 @@ class Router(Generic[W]):
         """The turn is on the disk. Waits while the session is being bound. Raises SessionClosed."""
         clock, session = asyncio.get_running_loop().time, call.session
         while True:
-            await self._move(session, until - clock())
+            await self.move(session, until - clock())
             begin = self.sessions.durably(session, Session.BeginTurn(lease=call.lease), cause=call.lease)
             try:
                 await begin
@@ -166,7 +166,7 @@ class Router(Generic[W]):
                 raise
             await asyncio.sleep(ASK_AGAIN_S / 4)
 
-    async def _move(self, session: str, within: float) -> None:
+    async def move(self, session: str, within: float) -> None:
         """Bind anew, by policy, a session whose replica is lost or leaves, once it has no lease left."""
         live = self.sessions.live(session)
         if live.state == "LOST":

@@ -58,6 +58,8 @@ class Sessions:
         self.host.observe(self._observe)
         self.facts: dict[str, Facts] = {}
         """Of the sessions that live here."""
+        self.owned: Counter[str] = Counter()
+        """How many of them each owner has."""
         self.deaths: Counter[str] = Counter()
         """How many replicas have died under turns of a task."""
         self._runs_at: dict[str, str] = {}
@@ -164,6 +166,7 @@ class Sessions:
 
     def _add(self, session: str, facts: Facts) -> None:
         self.facts[session] = facts
+        self.owned[facts.owner] += 1
         self.touch(session)
 
     def touch(self, session: str) -> None:
@@ -281,7 +284,7 @@ class Sessions:
         """Bury a session that has retired."""
         if (ticket := self.kept.bury(instance, self.facts[instance].issued)) is not None:
             await ticket.wait()
-        del self.facts[instance]
+        self.owned[self.facts.pop(instance).owner] -= 1
         self._called.pop(instance, None)
         self.host.drop(instance)
 

@@ -48,7 +48,7 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     except ModuleNotFoundError:
         # The command line says which extra brings it.
         raise
-    except (StoreError, ServerError) as error:
+    except (StoreError, ServerError, ConfigError) as error:
         print(f"sluicegate worker: {error}", file=errors)
         status = 1 if is_ready else 2
     except Exception:
@@ -103,7 +103,20 @@ def _controller(path: Path) -> tuple[Any, Work]:
     return config, work
 
 
+def _sessions(path: Path) -> tuple[Any, Work]:
+    from ..serving.config import SessionsConfig
+
+    config = read_config(SessionsConfig, path)
+
+    def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
+        from ..serving.process import run
+
+        return run(config, announce)
+
+    return config, work
+
+
 _KINDS: dict[str, Callable[[Path], tuple[Any, Work]]] = {
-    "rollout": _rollout, "trainer": _trainer, "controller": _controller,
+    "rollout": _rollout, "trainer": _trainer, "controller": _controller, "sessions": _sessions,
 }  # fmt: skip
 KINDS = tuple(_KINDS)

@@ -7,14 +7,16 @@ import os
 import sys
 from pathlib import Path
 
-HELP = "run one worker process: a replica (rollout), the trainer or a controller, from a JSON config"
+HELP = "run one worker process: a replica (rollout), the trainer, a controller or a session server, from a JSON config"
 EXAMPLE = "sluicegate worker rollout runs/<time>/processes/rollout-0.1.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("rollout", "trainer", "controller"))
+    parser.add_argument("kind", choices=("rollout", "trainer", "controller", "sessions"))
     parser.add_argument(
-        "config", type=Path, help="a JSON file with the keys of RolloutConfig, TrainerConfig or ControllerConfig"
+        "config",
+        type=Path,
+        help="a JSON file with the keys of RolloutConfig, TrainerConfig, ControllerConfig or SessionsConfig",
     )
 
 

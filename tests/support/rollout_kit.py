@@ -42,9 +42,9 @@ START_S = 90.0
 REASON = rollout_pb2.FinishReason
 
 
-def make_weights(seed: int) -> torch.nn.Module:
+def make_weights(seed: int, vocabulary: int = VOCABULARY) -> torch.nn.Module:
     """A tiny model of the one architecture of these tests; larger weights than fresh ones, so that seeds differ."""
-    model = make_tiny_qwen3(VOCABULARY, hidden=32, layers=1, max_positions=POSITIONS, seed=seed)
+    model = make_tiny_qwen3(vocabulary, hidden=32, layers=1, max_positions=POSITIONS, seed=seed)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(3.0)
@@ -70,18 +70,23 @@ class Weights:
     run: str
     folder: Path
     seeds: dict[int, int] = field(default_factory=dict)
+    vocabulary: int = VOCABULARY
 
     def __post_init__(self) -> None:
         self.store = ManifestStore(self.folder / "manifests")
         self.publisher = ShmPublisher(self.run, root=self.folder / "shm", bucket_bytes=16 * 1024)
         self.model = self.folder / "model"
         if not self.model.exists():
-            make_weights(0).save_pretrained(self.model)  # pyright: ignore[reportCallIssue]
+            self.make(0).save_pretrained(self.model)  # pyright: ignore[reportCallIssue]
+
+    def make(self, seed: int) -> torch.nn.Module:
+        """The model with the weights of a seed."""
+        return make_weights(seed, self.vocabulary)
 
     def publish(self, version: int) -> Manifest:
         if version in self.publisher.published():
             return self.store.get(version)
-        tensors = canonical_tensors(make_weights(self.seeds.get(version, version)))
+        tensors = canonical_tensors(self.make(self.seeds.get(version, version)))
         manifest = self.publisher.publish(version, version, tensors.items(), torch.float32)
         self.store.put(manifest)
         return manifest

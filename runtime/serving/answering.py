@@ -1,0 +1,231 @@
+"""Calls that are being answered, and who listens to them: a repeat joins the call that it repeats.
+
+Rules of this file:
+
+- A call is answered once, however many listen. Whoever comes later hears it from the beginning.
+- A call that nobody listens to goes on for a grace, in which a repeat can join, and is then given up.
+- A call that is answered is remembered for a while: a client that did not hear its end may ask again.
+- A call repeats another if it has its idempotency key, or says that it is a retry and asks the same in the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from ...protocol.tasks import Tasks
+from ..chat.form import Ask, Delta, Labels, Usage
+from ..signals import Signal
+from .errors import HttpError, refusal
+
+LONGEST_S = 24 * 3600.0
+"""A bound for waits that end with what they wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What a call is known by. `digest` stands for what it asks; `key` is its idempotency key, empty without one."""
+
+    session: str
+    digest: str
+    key: str = ""
+    is_retry: bool = False
+
+    @classmethod
+    def of(cls, session: str, api: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Repeat:
+        """Of a request. Raises HttpError."""
+        asked = json.dumps([api, body], sort_keys=True, separators=(",", ":")).encode()
+        retries = headers.get("x-stainless-retry-count", "0")
+        key = headers.get("idempotency-key", "")
+        if len(key) > 256:
+            raise refusal("malformed", "header Idempotency-Key: at most 256 characters")
+        digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
+        return cls(session, digest, key, retries.isdecimal() and retries.strip("0") != "")
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return (self.session, f"key {self.key}" if self.key else self.digest)
+
+
+class Answering:
+    """One call while it is answered, and after. `created` is in seconds of Unix time."""
+
+    def __init__(self, repeat: Repeat, ask: Ask, created: int | None = None) -> None:
+        self.repeat, self.ask = repeat, ask
+        self.created = int(time.time()) if created is None else created
+        self.deltas: list[Delta] = []
+        self.labels: Labels | None = None
+        """Known once the call was admitted; they are more complete at the end."""
+        self.first_labels: Labels | None = None
+        self.usage: Usage | None = None
+        """Counts of the prompt when the call was admitted, of all at the end."""
+        self.is_done = False
+        self.error: HttpError | None = None
+        self.raw: Any = None
+        """What an upstream answered, where that is passed on as it is."""
+        self._changed = Signal()
+        self._listeners = 0
+        self._leave: Callable[[], None] = lambda: None
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_done or self.error is not None
+
+    def begin(self, labels: Labels, usage: Usage) -> None:
+        """The call was admitted."""
+        self.labels, self.usage = labels, usage
+        self.first_labels = self.first_labels or labels
+        self._changed.notify()
+
+    def tell(self, deltas: Iterable[Delta]) -> None:
+        self.deltas += deltas
+        self._changed.notify()
+
+    def done(self, labels: Labels, usage: Usage) -> None:
+        """Everything was told, and is stored."""
+        self.labels, self.usage, self.is_done = labels, usage, True
+        self.first_labels = self.first_labels or labels
+        self._changed.notify()
+
+    def fail(self, error: HttpError) -> None:
+        if not self.is_over:
+            self.error = error
+            self._changed.notify()
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Somebody listens, for as long as this is entered."""
+        self._listeners += 1
+        try:
+            yield
+        finally:
+            self._listeners -= 1
+            if not self._listeners:
+                self._leave()
+
+    @property
+    def has_listeners(self) -> bool:
+        return self._listeners > 0
+
+    def when_left(self, call: Callable[[], None]) -> None:
+        """`call` is called when nobody listens any more."""
+        self._leave = call
+
+    async def begun(self) -> None:
+        """Return once it was admitted. Raises HttpError where it was not."""
+        await self._until(lambda: self.first_labels is not None or self.is_over)
+        if self.first_labels is None and self.error is not None:
+            raise self.error
+
+    async def follow(self) -> AsyncIterator[Delta]:
+        """All deltas. Raises HttpError where it failed, after what was told before."""
+        at = 0
+        while at < len(self.deltas) or not self.is_over:
+            await self._until(lambda at=at: len(self.deltas) > at or self.is_over)
+            while at < len(self.deltas):
+                yield self.deltas[at]
+                at += 1
+        if self.error is not None:
+            raise self.error
+
+    async def over(self) -> None:
+        """Return once all is told. Raises HttpError where it failed."""
+        await self._until(lambda: self.is_over)
+        if self.error is not None:
+            raise self.error
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not await self._changed.until(holds, LONGEST_S):
+            pass
+
+
+Answer = Callable[[Answering], Coroutine[Any, Any, None]]
+
+
+class Exchanges:
+    """The calls of a server. Use as `async with`: leaving gives up what still runs.
+
+    `grace`: seconds that a call goes on for which nobody listens; `remember`: seconds that one that is over is
+    remembered, at most `most` of them.
+    """
+
+    def __init__(self, *, grace: float, remember: float, most: int = 4096) -> None:
+        self._grace, self._remember, self._most = grace, remember, most
+        self._calls: OrderedDict[tuple[str, str], Answering] = OrderedDict()
+        self._group = Tasks()
+        self._running: dict[asyncio.Task[None], Answering] = {}
+        self.joined = 0
+        """How many repeats were joined to the call that they repeat."""
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in self._running:
+            task.cancel()
+        await self._group.__aexit__(kind, error, trace)
+
+    @property
+    def running(self) -> int:
+        """How many calls are being answered."""
+        return len(self._running)
+
+    def join(self, repeat: Repeat) -> Answering | None:
+        """The call that this one repeats, none if it repeats none. Raises HttpError for a key of another call."""
+        known = self._calls.get(repeat.name) if repeat.key or repeat.is_retry else None
+        if known is None:
+            return None
+        if known.repeat.digest != repeat.digest:
+            raise refusal("malformed", "header Idempotency-Key: it was used for another request, take a new one")
+        self.joined += 1
+        return known
+
+    def begin(self, repeat: Repeat, ask: Ask, answer: Answer) -> Answering:
+        """Answer a call that repeats none. `answer` tells what comes; it is cancelled when the call is given up."""
+        answering = Answering(repeat, ask)
+        task = self._group.create_task(self._run(answering, answer))
+        self._running[task] = answering
+        task.add_done_callback(self._running.pop)
+        self._calls[repeat.name] = answering
+        self._calls.move_to_end(repeat.name)
+        while len(self._calls) > self._most and next(iter(self._calls.values())).is_over:
+            self._calls.popitem(last=False)
+        loop = asyncio.get_running_loop()
+
+        def give_up() -> None:
+            if not answering.has_listeners:
+                task.cancel()
+
+        answering.when_left(lambda: None if task.done() else loop.call_later(self._grace, give_up) and None)
+        return answering
+
+    async def _run(self, answering: Answering, answer: Answer) -> None:
+        try:
+            await answer(answering)
+        except HttpError as error:
+            answering.fail(error)
+        except asyncio.CancelledError:
+            answering.fail(refusal("given_up", "the call was given up: nobody listened, or the server ends"))
+            task = asyncio.current_task()
+            if not (task is not None and task.cancelling()):
+                raise
+        finally:
+            loop = asyncio.get_running_loop()
+            # One that failed is not repeated but done again.
+            after = self._remember if answering.is_done else 0
+            loop.call_later(after, self._forget, answering)
+
+    def _forget(self, answering: Answering) -> None:
+        if self._calls.get(answering.repeat.name) is answering:
+            del self._calls[answering.repeat.name]

@@ -1,0 +1,232 @@
+"""The HTTP server that agents and trainers talk to: what it serves, and how a call comes to its answer.
+
+Rules of this file:
+
+- Nothing of a call that is refused goes any further: it is read whole and judged before anything is done for it.
+- A stream begins once its call was admitted, so that whatever comes before that has a status of its own.
+- What these paths do not name is not there: no engine can be controlled through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ...protocol.roles import Role
+from ..chat.form import Ask
+from ..sessions import SessionError, Sessions
+from ..sessions.errors import Elsewhere
+from ..sessions.ids import ForgedId
+from . import anthropic, openai
+from .answering import Answering, Exchanges, Repeat
+from .answers import label_headers
+from .callers import Caller, Callers
+from .config import HttpSettings
+from .errors import HttpError, as_anthropic, as_openai, refusal
+from .exact import Exact
+from .forwarding import Forwarding
+from .hooks import Hooks
+from .reading import parse, session_of, stripped
+from .refusing import http_error
+from .sessions_api import SessionsApi
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+Work = Callable[[Request, bytes], Awaitable[Response]]
+
+
+class Api(NamedTuple):
+    """One of the two that agents speak."""
+
+    name: str
+    read: Callable[[Any], Ask]
+    whole: Callable[..., dict[str, Any]]
+    stream: type[openai.Stream] | type[anthropic.Stream]
+    error: Callable[[HttpError], dict[str, Any]]
+
+
+OPENAI = Api("openai", openai.read, openai.whole, openai.Stream, as_openai)
+ANTHROPIC = Api("anthropic", anthropic.read, anthropic.whole, anthropic.Stream, as_anthropic)
+
+
+class Service:
+    """What one session server does for HTTP calls. `model` is what it calls its model; `health` says how it stands."""
+
+    def __init__(
+        self, sessions: Sessions, tier: Exact, exchanges: Exchanges, callers: Callers, forwarding: Forwarding,
+        settings: HttpSettings, hooks: Hooks, *, model: str, health: Callable[[], dict[str, Any]],
+    ) -> None:  # fmt: skip
+        self.sessions, self.tier, self.exchanges, self.callers = sessions, tier, exchanges, callers
+        self._forwarding, self._settings, self._hooks = forwarding, settings, hooks
+        self._model, self._health = model, health
+        self._api = SessionsApi(sessions, callers, settings)
+
+    def app(self) -> Starlette:
+        """The ASGI app."""
+        routes = [
+            self._route("/v1/chat/completions", OPENAI, "POST", lambda r, b: self._generate(OPENAI, r, b)),
+            self._route("/v1/messages", ANTHROPIC, "POST", lambda r, b: self._generate(ANTHROPIC, r, b)),
+            self._route("/v1/responses", OPENAI, "POST", self._not_implemented),
+            self._route("/v1/models", OPENAI, "GET", self._models),
+            self._route("/health", OPENAI, "GET", self._show_health),
+            *(self._route(path, OPENAI, method, work) for path, method, work in self._api.routes()),
+        ]
+        return Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._wrong_method})
+
+    def _route(self, path: str, api: Api, method: str, work: Work) -> Route:
+        async def handle(request: Request) -> Response:
+            try:
+                body = await self._body(request) if method in ("POST", "PUT") else b""
+                try:
+                    return await work(request, body)
+                except Elsewhere as error:
+                    return await self._forwarding.forward(request, body, error.server)
+                except SessionError as error:
+                    raise http_error(error) from error
+                except ForgedId as error:
+                    raise refusal("malformed", str(error)) from error
+            except HttpError as error:
+                return JSONResponse(api.error(error), error.status, error.headers)
+            except ClientDisconnect:
+                return Response(status_code=400)
+
+        return Route(path, handle, methods=[method])
+
+    async def _body(self, request: Request) -> bytes:
+        """The whole body. Raises HttpError for one that is too large or too slow."""
+        limit, body = self._settings.body_bytes, bytearray()
+        said = request.headers.get("content-length", "")
+        try:
+            async with asyncio.timeout(self._settings.read):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > limit or (said.isdecimal() and int(said) > limit):
+                        raise refusal("too_large", f"the body has more than {limit} bytes")
+        except TimeoutError:
+            raise refusal("slow", f"the body did not come within {self._settings.read:g} s") from None
+        return bytes(body)
+
+    # -- generation ------------------------------------------------------------------------------
+
+    async def _generate(self, api: Api, request: Request, raw: bytes) -> Response:
+        caller = self.callers.of(request.headers)
+        caller.require(Role.DATA)
+        self.callers.count(caller)
+        body = parse(raw)
+        session = session_of(request.headers.get("x-session-id"), body)
+        body = await self._before(session, api, stripped(body))
+        ask = api.read(body)
+        self.tier.check(ask)
+        await self._open(session, caller, request)
+        repeat = Repeat.of(session, api.name, body, request.headers)
+        answering = (
+            self.exchanges.join(repeat)
+            or self.tier.retold(repeat, ask)
+            or self.exchanges.begin(repeat, ask, lambda answering: self._answer(api, answering))
+        )
+        with answering.heard():
+            if not ask.stream:
+                await _while_there(request, answering.over())
+                return self._whole(api, answering)
+            await _while_there(request, answering.begun())
+            assert answering.first_labels is not None
+            headers = {**label_headers(answering.first_labels), "cache-control": "no-cache"}
+            return StreamingResponse(self._events(api, answering), 200, headers, "text/event-stream")
+
+    async def _answer(self, api: Api, answering: Answering) -> None:
+        await self.tier.answer(answering)
+        self.sessions.touch(answering.repeat.session)
+        try:
+            await self._hooks.after(answering.repeat.session, api.name, self._said(api, answering))
+        except Exception:
+            _log.exception("the hook after an answer failed; the answer stands")
+
+    async def _before(self, session: str, api: Api, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._hooks.before(session, api.name, body)
+        except HttpError:
+            raise
+        except Exception as error:
+            _log.exception("the hook before a call failed")
+            raise refusal("hook_failed", f"a hook of this server failed ({type(error).__name__})") from error
+
+    async def _open(self, session: str, caller: Caller, request: Request) -> None:
+        self._api.require_room(caller, session)
+        owner = caller.name if not caller.rules or session not in self.sessions else self.sessions.facts[session].owner
+        await self.sessions.open(
+            session, owner=owner, tier=self.tier.tier, task=request.headers.get("x-task-id", "")[:256]
+        )
+
+    def _said(self, api: Api, answering: Answering) -> dict[str, Any]:
+        piece = self.tier.template.piece
+        return api.whole(
+            answering.ask, answering.deltas, answering.usage, answering.labels, answering.created, piece
+        )
+
+    def _whole(self, api: Api, answering: Answering) -> Response:
+        assert answering.labels is not None
+        return JSONResponse(self._said(api, answering), 200, label_headers(answering.labels))
+
+    async def _events(self, api: Api, answering: Answering) -> AsyncIterator[bytes]:
+        assert answering.first_labels is not None
+        with answering.heard():
+            stream = api.stream(
+                answering.ask, answering.first_labels, answering.created, self.tier.template.piece
+            )
+            yield stream.begin(answering.usage)
+            try:
+                async for delta in answering.follow():
+                    if events := stream.delta(delta):
+                        yield events
+                assert answering.usage is not None
+                yield stream.end(answering.usage, answering.labels)
+            except HttpError as error:
+                yield stream.error(error)
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    async def _not_implemented(self, request: Request, body: bytes) -> Response:
+        raise refusal("not_implemented", "this server has no /v1/responses: use /v1/chat/completions")
+
+    async def _models(self, request: Request, body: bytes) -> Response:
+        self.callers.of(request.headers)
+        model = {"id": self._model, "object": "model", "created": 0, "owned_by": "sluicegate"}
+        return JSONResponse({"object": "list", "data": [model]})
+
+    async def _show_health(self, request: Request, body: bytes) -> Response:
+        return JSONResponse(self._health())
+
+    async def _missing(self, request: Request, error: Exception) -> Response:
+        api = ANTHROPIC if request.url.path.startswith("/v1/messages") else OPENAI
+        found = refusal("not_found", f"there is no {request.method} {request.url.path} here")
+        return JSONResponse(api.error(found), found.status)
+
+    async def _wrong_method(self, request: Request, error: Exception) -> Response:
+        found = refusal("method_not_allowed", f"{request.url.path} does not take {request.method}")
+        return JSONResponse(as_openai(found), found.status)
+
+
+async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` gives, as long as the client is there. Raises ClientDisconnect once it has left."""
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    try:
+        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise ClientDisconnect
+        return doing.result()
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)

@@ -1,0 +1,71 @@
+"""Calls for sessions of another server of the host are handed on to it, as they came.
+
+Rules of this file:
+
+- What was handed on once is not handed on again: two servers never send a call round.
+- An answer is passed on as it comes; who leaves here has left there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self
+
+import httpx
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from .errors import refusal
+
+MARK = "x-sluicegate-forwarded"
+_OWN_HOP = frozenset(
+    {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length",
+     "proxy-authorization", "proxy-authenticate", "expect"}
+)  # fmt: skip
+"""Headers that are between two neighbours alone."""
+
+
+class Forwarding:
+    """Use as `async with`. `where` gives the URL of a server by its name, empty while it does not live."""
+
+    def __init__(self, name: str, where: Callable[[str], str], *, verify: str | bool, longest: float) -> None:
+        self._name, self._where = name, where
+        self._client = httpx.AsyncClient(
+            verify=verify, timeout=httpx.Timeout(longest, connect=2.0), limits=httpx.Limits(max_connections=None)
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def forward(self, request: Request, body: bytes, server: str) -> Response:
+        """The other server's answer. Raises HttpError where it has none."""
+        url = self._where(server)
+        if not url or MARK in request.headers:
+            raise refusal("elsewhere", f"server {server}, whose the session is, is being started: come again")
+        headers = [(n, v) for n, v in request.headers.items() if n not in _OWN_HOP]
+        query = f"?{request.url.query}" if request.url.query else ""
+        asked = self._client.build_request(
+            request.method, f"{url}{request.url.path}{query}", content=body, headers=[*headers, (MARK, self._name)]
+        )
+        try:
+            answer = await self._client.send(asked, stream=True)
+        except httpx.HTTPError as error:
+            text = f"server {server}, whose the session is, does not answer ({type(error).__name__}): come again"
+            raise refusal("elsewhere", text) from error
+
+        async def content() -> AsyncIterator[bytes]:
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(answer.aclose)
+                async for piece in answer.aiter_raw():
+                    yield piece
+
+        passed = {n: v for n, v in answer.headers.items() if n not in _OWN_HOP}
+        return StreamingResponse(content(), answer.status_code, passed, background=BackgroundTask(answer.aclose))

@@ -1,0 +1,210 @@
+"""The process of a session server: one life of it, with its sessions, the replicas that it follows, and HTTP.
+
+Rules of this file:
+
+- One process at a time is a server of a name: the next one waits for nobody, and is refused.
+- It answers once its sessions are restored. It ends by refusing what is new, and giving what runs its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ...protocol.server import ServerError, is_loopback
+from ...protocol.sources import AccessError
+from ...protocol.sqlite import claim, open_store
+from ..chat.template import ChatError, Template
+from ..config import ConfigError
+from ..controller.client import ControllerClient
+from ..controller.roster import Roster
+from ..sessions import Router, Sessions, Workers
+from ..sessions.evacuation import evacuate
+from ..sessions.following import FollowedCohort
+from ..sessions.ids import keep
+from ..workers.process import log_path, open_log, stop_signals
+from .answering import Exchanges
+from .app import Service
+from .callers import Callers
+from .config import HttpSettings, SessionsConfig
+from .exact import Exact
+from .forwarding import Forwarding
+from .hooks import load
+
+ROLE = "sessions"
+"""The role of session servers in the roster."""
+
+
+async def run(config: SessionsConfig, announce: Callable[[dict[str, Any]], None]) -> int | None:
+    """Serve until this process is told to end. `announce` is given the facts of the ready line.
+
+    Raises StoreError, ServerError, ConfigError when it cannot start.
+    """
+    with stop_signals() as stop:
+        async with serving(config) as facts:
+            announce(facts)
+            await stop.wait()
+    return None
+
+
+@asynccontextmanager
+async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
+    """A session server that answers, and the facts of its ready line."""
+    require_listening(config.http)
+    try:
+        template = await asyncio.to_thread(Template.load, config.model)
+        callers = Callers(config.http)
+    except (ChatError, AccessError) as error:
+        raise ServerError(str(error)) from error
+    hooks, context = load(config.hooks), config.context or context_of(config.model)
+    async with AsyncExitStack() as stack:
+        config.store.parent.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(contextlib.closing(claim(Path(f"{config.store}.{config.name}"))))
+        store = open_store(config.store, config.durability, keep=keep(config.sessions.id_life))
+        stack.callback(store.close)
+        roster = stack.enter_context(Roster(config.register))
+        life = config.incarnation or _begin_life(roster, config.name)
+        log = open_log(config.trace, config.name, life, run=config.run, process=ROLE)
+        if log is not None:
+            stack.enter_context(log)
+        sessions = await stack.enter_async_context(
+            Sessions(store, server=config.name, incarnation=life, settings=config.sessions, log=log)
+        )
+        cohort = await stack.enter_async_context(FollowedCohort(roster, sessions.lose))
+        router = await stack.enter_async_context(Router(sessions, cohort, Workers()))
+        exchanges = await stack.enter_async_context(
+            Exchanges(grace=config.http.grace, remember=config.http.remember)
+        )
+        controller = await stack.enter_async_context(ControllerClient.of_register(config.register))
+        scheme = "https" if config.http.certificate else "http"
+        forwarding = await stack.enter_async_context(
+            Forwarding(
+                config.name, lambda name: _where(roster, name, scheme), verify=config.http.certificate or True,
+                longest=config.sessions.call,
+            )
+        )  # fmt: skip
+        tier = Exact(router, template, context=context)
+        service = Service(
+            sessions, tier, exchanges, callers, forwarding, config.http, hooks, model=config.model.name,
+            health=lambda: health(config, life, cohort, sessions, exchanges),
+        )  # fmt: skip
+        leaving = asyncio.create_task(evacuate(router, store, roster, controller))
+        stack.push_async_callback(_cancelled, leaving)
+        address = await stack.enter_async_context(listening(service.app(), config.http, config.stop_ms / 1000))
+        if not config.incarnation:
+            roster.enlist(life, "", address, 0)
+            stack.callback(roster.end, life, "stopped")
+        yield {
+            "kind": ROLE,
+            "incarnation": life,
+            "control": "",
+            "data": address,
+            "url": f"{scheme}://{address}",
+            "trace": "" if config.trace is None else str(log_path(config.trace, config.name, life)),
+        }
+
+
+def health(
+    config: SessionsConfig, life: str, cohort: FollowedCohort, sessions: Sessions, exchanges: Exchanges
+) -> dict[str, Any]:
+    """How the server stands: `ok`; `installing` while an operation runs, which no probe should end it for; `waiting`
+    where nothing can be bound."""
+    serving, storage = cohort.serving(), sessions.host.journal.failure or sessions.kept.journal.failure
+    if storage is not None:
+        status = "storage"
+    elif cohort.phase and not cohort.is_idle:
+        status = "installing"
+    else:
+        status = "ok" if serving else "waiting"
+    return {
+        "status": status,
+        "server": config.name,
+        "incarnation": life,
+        "operation": "" if cohort.is_idle else cohort.phase,
+        "published": cohort.published,
+        "replicas": {place.incarnation: place.state for place in cohort.living()},
+        "sessions": len(sessions.facts),
+        "calls": exchanges.running,
+        "storage": "" if storage is None else str(storage),
+    }
+
+
+@asynccontextmanager
+async def listening(app: Any, settings: HttpSettings, grace: float) -> AsyncIterator[str]:
+    """Serve the app over HTTP; `host:port`. Raises ServerError."""
+    try:
+        port = socket.create_server((settings.address, settings.port), backlog=2048)
+    except OSError as error:
+        text = f"cannot listen on {settings.address}:{settings.port} ({error.strerror}): take another port, or 0"
+        raise ServerError(text) from error
+    with port:
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=max(1, round(grace)),
+            ssl_certfile=settings.certificate or None, ssl_keyfile=settings.key or None, server_header=False,
+        )  # fmt: skip
+        server = _Server(config)
+        task = asyncio.create_task(server.serve([port]))
+        try:
+            while not (server.started or task.done()):  # noqa: ASYNC110 - uvicorn tells nobody
+                await asyncio.sleep(0.005)
+            if task.done():
+                await task
+                raise ServerError(f"cannot serve HTTP on {settings.address}:{settings.port}")
+            yield f"{settings.address}:{port.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await task
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the process."""
+
+    def capture_signals(self) -> Any:
+        return contextlib.nullcontext()
+
+
+def require_listening(settings: HttpSettings) -> None:
+    """Raises ServerError for an address that others reach, where nobody would be known."""
+    is_known = bool(settings.certificate and settings.tokens)
+    if not (is_known or is_loopback(settings.address) or settings.i_accept_plaintext_beyond_loopback):
+        raise ServerError(
+            f"{settings.address} is reachable from other machines and nobody who calls would be known: give "
+            "http.certificate, http.key and http.tokens, listen on 127.0.0.1, or set "
+            "http.i_accept_plaintext_beyond_loopback"
+        )
+
+
+def context_of(model: Path) -> int:
+    """The most tokens that a model of this folder reads. Raises ConfigError."""
+    try:
+        found = json.loads((model / "config.json").read_text())["max_position_embeddings"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"context: {model}/config.json does not say it ({error!r}): give it") from error
+    return int(found)
+
+
+def _begin_life(roster: Roster, name: str) -> str:
+    """Write the next life of this server down; earlier ones have ended, since this one has their claim."""
+    for life in roster.living(ROLE):
+        if life.name == name:
+            roster.end(life.incarnation, "its next life began")
+    return roster.begin(name, ROLE)
+
+
+def _where(roster: Roster, name: str, scheme: str) -> str:
+    found = [life.data for life in roster.living(ROLE) if life.name == name and life.data]
+    return f"{scheme}://{found[-1]}" if found else ""
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

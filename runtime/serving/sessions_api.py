@@ -1,0 +1,208 @@
+"""Sessions over HTTP: begun, looked at, finished, read by a consumer, retired.
+
+Rules of this file:
+
+- Whoever began a session reads and changes it; who has the role control does so with any, and alone takes traces.
+- A trace is read by its present consumer. Of a session whose tokens nobody knows no samples are made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from ...protocol.roles import Role
+from ...statemachines.session import Rebinding
+from ..sessions import Sessions
+from ..sessions.errors import NotYours
+from .callers import Caller, Callers
+from .config import HttpSettings
+from .errors import refusal
+from .export import lines
+from .reading import At, malformed, parsed
+
+Work = Callable[[Request, bytes], Awaitable[Response]]
+MOST_AT_ONCE = 100_000
+"""The most sessions of one call."""
+
+
+class SessionsApi:
+    """The endpoints below `/v1/sessions` and `/v1/consumers`."""
+
+    def __init__(self, sessions: Sessions, callers: Callers, settings: HttpSettings) -> None:
+        self._sessions, self._callers, self._settings = sessions, callers, settings
+
+    def routes(self) -> list[tuple[str, str, Work]]:
+        """Path, method and what is done."""
+        one = "/v1/sessions/{session}"
+        return [
+            ("/v1/sessions", "POST", self.begin),
+            ("/v1/sessions", "GET", self.list),
+            ("/v1/sessions/retire", "POST", self.retire_many),
+            (one, "GET", self.show),
+            (one, "DELETE", self.retire),
+            (f"{one}/finish", "POST", self.finish),
+            (f"{one}/retire", "POST", self.retire),
+            (f"{one}/take", "POST", self.take),
+            (f"{one}/trace", "GET", self.trace),
+            (f"{one}/release", "POST", self.release),
+            ("/v1/consumers/{consumer}/renew", "POST", self.renew),
+            ("/v1/consumers/{consumer}/lost", "POST", self.lost),
+        ]
+
+    def require_room(self, caller: Caller, session: str) -> None:
+        """Raises HttpError where the caller's token has as many sessions as it may."""
+        if caller.name and session not in self._sessions:
+            own = self.owned[caller.name]
+            if own >= self._settings.sessions_per_token:
+                text = f"token {caller.name!r} has {own} sessions: finish some, and have them released"
+                raise refusal("too_many_sessions", text)
+
+    @property
+    def owned(self) -> Counter[str]:
+        """How many sessions each token has."""
+        return self._sessions.owned
+
+    # -- begin -----------------------------------------------------------------------------------
+
+    async def begin(self, request: Request, body: bytes) -> Response:
+        """Issue an id, and write the session down with what the body says of it."""
+        caller = self._caller(request, Role.DATA)
+        asked = parsed(body or b"{}")
+        policy, task = _policy(asked["policy"]), asked["task"].text(0, 256) if asked["task"].is_given else ""
+        session = self._sessions.ids.issue()
+        self.require_room(caller, session)
+        if policy is not None or task:
+            await self._sessions.open(session, owner=caller.name, policy=policy, task=task, anew=True)
+        return JSONResponse({"id": session, "object": "session"}, 201)
+
+    async def list(self, request: Request, body: bytes) -> Response:
+        """The sessions in a state, at most `limit` of them; those of the caller alone unless it rules."""
+        caller = self._caller(request, Role.DATA, Role.CONTROL)
+        state, limit = request.query_params.get("state", ""), request.query_params.get("limit", "1000")
+        if not limit.isdecimal() or not 0 < int(limit) <= MOST_AT_ONCE:
+            raise refusal("malformed", f"limit: expected a whole number from 1 to {MOST_AT_ONCE}")
+        found = []
+        for session, facts in self._sessions.facts.items():
+            if (caller.rules or facts.owner == caller.name) and state in ("", self._sessions.live(session).state):
+                found.append({"id": session, "state": self._sessions.live(session).state, "task": facts.task})
+                if len(found) == int(limit):
+                    break
+        return JSONResponse({"object": "list", "data": found})
+
+    async def show(self, request: Request, body: bytes) -> Response:
+        session = self._own(request)
+        live, facts = self._sessions.live(session), self._sessions.facts[session]
+        return JSONResponse(
+            {
+                "id": session, "object": "session", "state": live.state, "tier": facts.tier, "policy": str(live.policy),
+                "task": facts.task, "replica": live.replica, "incarnation": live.incarnation, "binding": live.binding,
+                "turns": len(live.leases), "consumer": live.consumer,
+                "generations": len(self._sessions.kept.tree(session)),
+            }
+        )  # fmt: skip
+
+    # -- the rest of its life --------------------------------------------------------------------
+
+    async def finish(self, request: Request, body: bytes) -> Response:
+        session = self._own(request)
+        await self._sessions.finish(session)
+        return _said(session, "FINISHED")
+
+    async def retire(self, request: Request, body: bytes) -> Response:
+        session = self._own(request)
+        await self._sessions.retire(session)
+        return _said(session, "RETIRED" if session not in self._sessions else self._sessions.live(session).state)
+
+    async def retire_many(self, request: Request, body: bytes) -> Response:
+        """Retire the sessions that the body names; the answer has those that were not, and why."""
+        caller = self._caller(request, Role.DATA, Role.CONTROL)
+        names = [name.text(1, 256) for name in parsed(body)["ids"].list(1, MOST_AT_ONCE)]
+        refused, mine = dict[str, str](), list[str]()
+        for session in names:
+            facts = self._sessions.facts.get(session)
+            if facts is not None and facts.owner and not caller.rules and facts.owner != caller.name:
+                refused[session] = "not_yours"
+            else:
+                mine.append(session)
+        refused |= await self._sessions.retire_all(mine)
+        return JSONResponse({"retired": len(set(names)) - len(refused), "refused": refused})
+
+    async def take(self, request: Request, body: bytes) -> Response:
+        self._caller(request, Role.CONTROL)
+        session, consumer = request.path_params["session"], _consumer(parsed(body)["consumer"])
+        tree = await self._sessions.take(session, consumer)
+        tier = self._sessions.facts[session].tier
+        return JSONResponse({"id": session, "state": "TRAINING", "tier": tier, "generations": len(tree)})
+
+    async def trace(self, request: Request, body: bytes) -> Response:
+        """What is trained on, as lines of JSON; see `export.py`."""
+        self._caller(request, Role.CONTROL)
+        session, consumer = request.path_params["session"], request.query_params.get("consumer", "")
+        tree = self._sessions.read(session, consumer)
+        if (tier := self._sessions.facts[session].tier) != "exact":
+            text = f"session {session}: its upstream tells {tier} and no tokens, which nobody trains on"
+            raise refusal("text_only", text)
+
+        async def content() -> AsyncIterator[bytes]:
+            for line in lines(session, tree):
+                # Each line is asked for anew: nobody reads on whose session is another's by now.
+                self._sessions.read(session, consumer)
+                yield line
+
+        return StreamingResponse(content(), media_type="application/x-ndjson")
+
+    async def release(self, request: Request, body: bytes) -> Response:
+        self._caller(request, Role.CONTROL)
+        session = request.path_params["session"]
+        await self._sessions.release(session, _consumer(parsed(body)["consumer"]))
+        return _said(session, "RETIRED")
+
+    async def renew(self, request: Request, body: bytes) -> Response:
+        self._caller(request, Role.CONTROL)
+        self._sessions.hear(request.path_params["consumer"])
+        return JSONResponse({"consumer": request.path_params["consumer"]})
+
+    async def lost(self, request: Request, body: bytes) -> Response:
+        self._caller(request, Role.CONTROL)
+        given_back = await self._sessions.consumer_lost(request.path_params["consumer"])
+        return JSONResponse({"consumer": request.path_params["consumer"], "given_back": given_back})
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _caller(self, request: Request, *roles: Role) -> Caller:
+        """Who asks, with one of the roles. Raises HttpError."""
+        caller = self._callers.of(request.headers)
+        if not caller.roles.intersection(roles):
+            caller.require(roles[0])
+        return caller
+
+    def _own(self, request: Request) -> str:
+        """The session of the path, which the caller may read and change. Raises HttpError, SessionError."""
+        caller, session = self._caller(request, Role.DATA, Role.CONTROL), request.path_params["session"]
+        self._sessions.live(session)
+        owner = self._sessions.facts[session].owner
+        if owner and not caller.rules and owner != caller.name:
+            raise NotYours(session)
+        self._sessions.touch(session)
+        return session
+
+
+def _said(session: str, state: str) -> Response:
+    return JSONResponse({"id": session, "object": "session", "state": state})
+
+
+def _policy(given: At) -> Rebinding | None:
+    if not given.is_given:
+        return None
+    try:
+        return Rebinding(given.text())
+    except ValueError:
+        raise malformed(f"expected one of {', '.join(Rebinding)}", given.path) from None
+
+
+def _consumer(given: At) -> str:
+    return given.text(1, 256)
