@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +16,7 @@ import torch
 from chat_kit import make_tokenizer
 from rollout_kit import Weights
 from tokenizers import Tokenizer
+from traced_run import Publisher
 
 from sluicegate.runtime.controller.client import ControllerClient
 from sluicegate.runtime.controller.config import ControllerConfig
@@ -41,9 +43,9 @@ class Chat:
     weights: Weights
     roster: Roster
     controller: ControllerClient
+    trainer: Publisher
     replicas: dict[str, dict[str, Any]] = field(default_factory=dict)
     urls: dict[str, str] = field(default_factory=dict)
-    lives: int = 0
 
     @property
     def url(self) -> str:
@@ -55,7 +57,9 @@ class Chat:
 
     async def update(self, version: int) -> None:
         """Publish a version, and bring the cohort to it."""
-        self.weights.publish(version)
+        ruler = self.roster.ruler()
+        assert ruler is not None
+        self.trainer.publish(ruler.term, version, lambda: self.weights.publish(version))
         await self.controller.sync(version, within=60)
 
     def config(self, name: str, **changes: Any) -> SessionsConfig:
@@ -145,7 +149,8 @@ async def chatting(folder: Path, *names: str, mode: Mode = Mode.KEEP, version: i
             roster.enlist(life, lives[name]["control"], lives[name]["data"], 0)
         _, facts = await stack.enter_async_context(ruling(ruled))
         client = await stack.enter_async_context(ControllerClient(facts["control"], within=60.0))
-        chat = Chat(folder, weights, roster, client, lives)
+        trainer = stack.enter_context(contextlib.closing(Publisher(folder / "trace", RUN)))
+        chat = Chat(folder, weights, roster, client, trainer, lives)
         if version is not None:
             await chat.update(version)
         yield chat

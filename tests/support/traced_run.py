@@ -5,7 +5,7 @@ Nothing here knows what a table says: each step's outcome is what the live machi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,15 @@ def digest(version: int) -> str:
 class Process:
     """One life of a process: its live machines and its log."""
 
-    def __init__(self, folder: Path, incarnation: str) -> None:
+    def __init__(self, folder: Path, incarnation: str, run: str = "test") -> None:
         self.incarnation = incarnation
         self.path = folder / f"{incarnation}.ndjson"
-        self.log = TraceLog(self.path, run="test", process=incarnation.partition(".")[0], incarnation=incarnation)
+        self.log = TraceLog(self.path, run=run, process=incarnation.partition(".")[0], incarnation=incarnation)
         self.live: dict[tuple[str, str], Any] = {}
+
+    def close(self) -> None:
+        """Its log is whole."""
+        self.log.close()
 
     def born(self, machine: Any, instance: str, **given: Any) -> None:
         live = self.live[machine.ir.name, instance] = machine.Live(**given)
@@ -52,6 +56,23 @@ class Process:
         outcome = live.step(event)
         self.log.of(name)(instance, 0, event, before, live.state, outcome, cause)
         return outcome
+
+
+class Publisher(Process):
+    """The trainer of a run, as far as it publishes; whoever calls makes the versions."""
+
+    def __init__(self, folder: Path, run: str = "test") -> None:
+        super().__init__(folder, "trainer.1", run)
+        self.born(Trainer, "trainer")
+
+    def publish(self, term: int, version: int, make: Callable[[], Any]) -> None:
+        """Publish what `make` makes durable, with its manifest, for the controller of this term."""
+        if self.live["Trainer", "trainer"].term < term:
+            self.step("trainer", Trainer.Claim(term=term), f"{term}.trainer.1.claim.{term}")
+        cause = f"{term}.trainer.1.publish.{version}"
+        self.step("trainer", Trainer.Publish(term=term, version=version), cause)
+        self.log.fact("Trainer", "trainer", "manifest", version=version, digest=make().digest)
+        self.step("trainer", Trainer.Published(version=version), cause)
 
 
 class Worker(Process):
