@@ -20,7 +20,7 @@ from rollout_kit import Weights
 
 pytestmark = pytest.mark.timeout(300)
 
-CELLS = 45
+CELLS = 50
 """At least so many (event, state, rule) of the gate's table are met by the cases of the ordinary suite."""
 
 
@@ -53,7 +53,9 @@ def hold(folder: Path, troubles: Troubles, wanted: settings) -> Told:
     told = Told()
     with asyncio.Runner() as runner:
         runner.get_loop().set_exception_handler(troubles.unhandled)
-        limits = {"per_client": 6, "hold_limit": 3, "hold_ms": 300, "remember_ms": 500, "lease_ms": 20_000}
+        limits = {
+            "per_client": 6, "hold_limit": 3, "hold_ms": 300, "proceed_ms": 100, "remember_ms": 500, "lease_ms": 20_000,
+        }  # fmt: skip
         worker = Worker(Weights("messages", folder), troubles, limits)
 
         async def one(case: list[Any], opened: bool) -> None:
@@ -97,6 +99,8 @@ def test_a_live_worker_stands_where_its_table_says_whatever_comes(tmp_path: Path
     }
     assert len(told.worker) >= CELLS, str(told)
     assert min(told.met[kind] for kind in ("OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "answers")) > 20, str(told)
+    servers = ("never went on", "proceeds: True", "proceeds: False", "fences", "fenced leases")
+    assert min(told.met[kind] for kind in (*servers, "not let in: stale_server")) > 3, str(told)
 
 
 @pytest.mark.soak

@@ -15,7 +15,7 @@ from grpc import aio
 from live_commands import BOUND, request_class
 from live_requests import Requests
 from live_worker import tasks
-from messages import HUGE, Command, Generate, Next, Other, Pause, Raw, Socket, answered
+from messages import HUGE, Command, Fence, Generate, Next, Other, Pause, Raw, Socket, answered
 
 from sluicegate.protocol.generated import gate_pb2, lease_pb2, rollout_pb2
 from sluicegate.protocol.generated.gate_service import GATE
@@ -56,6 +56,8 @@ class Case(Requests):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(0.02):
                         await ready.wait()
+            case Fence():
+                await self._fence(item)
             case Raw():
                 await self._raw(item)
             case Socket():
@@ -112,6 +114,8 @@ class Case(Requests):
                 fence = lease_pb2.LeaseFence(incarnation=ours["incarnation"], operation_id=self._operation("fresh"))
                 request = lease_pb2.LeaseCancelRequest(instance=lease, fence=fence)
                 await self._control("Lease", "Cancel", request.SerializeToString(), leave)
+            case "proceed":
+                await self._proceed(lease)
             case "abort":
                 await self._look(data, "Rollout/Abort", rollout_pb2.AbortRequest(request_id=lease))
             case "stage":
@@ -160,14 +164,16 @@ class Case(Requests):
         async with asyncio.timeout(BOUND):
             await self._abort_long()
             await self._home()
-            # Those that were held until now.
-            await asyncio.sleep(0)
-            await self._abort_long()
-        if self.streams:
-            done, late = await asyncio.wait(self.streams, timeout=BOUND)
-            assert not late, f"{len(late)} requests do not end"
-            for stream in done:
-                await stream
+        late = set(self.streams)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BOUND):
+                while late:
+                    # Those that were held until now are known only once they have told their first chunk.
+                    await self._abort_long()
+                    _, late = await asyncio.wait(late, timeout=0.02)
+        assert not late, f"{len(late)} requests do not end"
+        for stream in self.streams:
+            await stream
         front, replica = self.life.front, self.life.ready["replica"]
         await self._until(lambda: front.leases.open + len(front.door), "leases, or requests at the door")
         await self._until(lambda: tasks() - self.life.idle, "tasks")

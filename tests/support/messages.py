@@ -35,6 +35,12 @@ def mostly(usual: Any, *others: Any, of: int = 8) -> st.SearchStrategy[Any]:
     return st.sampled_from([usual] * max(1, of - len(others)) + list(others))
 
 
+def weighted(*choices: tuple[int, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    """Each of the choices as often as its number says; `one_of` would count one that it has twice once."""
+    places = [place for place, (weight, _) in enumerate(choices) for _ in range(weight)]
+    return st.sampled_from(places).flatmap(lambda place: choices[place][1])
+
+
 @dataclass(frozen=True)
 class Damage:
     """What becomes of the bytes on their way: cut at a place, a byte changed, something behind them."""
@@ -140,6 +146,10 @@ class Generate:
     hold: float = 0.0
     labels: tuple[tuple[str, int], ...] = ()
     """Each with the length of its value."""
+    server: str = ""
+    server_life: int = 0
+    """As an offset to that life of the server below which all are fenced."""
+    waits: bool = False
     leave: str = "reads all"
     damage: Damage = WHOLE
 
@@ -149,7 +159,8 @@ requests = made(
     {
         "name": ("fresh", "fresh", "fresh", "", "😀", "\0\n"), "max_tokens": (8, 8, 1, 40, 3000),
         "seed": (0, 7, HUGE[1]), "temperature": (1.0, 0.0, 1e-45, 3e38), "hold": (0.0, 0.05, 30.0, 3e38),
-        "labels": ((), (("a", 1),)),
+        "labels": ((), (("a", 1),)), "server": ("", "server a", "server b"), "server_life": (0, 0, 0, 1, -1),
+        "waits": (False, False, True),
         "leave": ("reads all",) * 6 + ("at once", "soon", "first", "second", "cuts the connection"),
     },
     {
@@ -157,9 +168,26 @@ requests = made(
         "max_tokens": (0, 2**32 - 1), "temperature": (-1.0, float("nan"), float("inf")),
         "top_p": (0.5, 1e-45, 0.0, 2.0, float("nan")), "session": ("", "x" * 300), "life": ("ours", "other", "long"),
         "version": ("held", "held", "next", HUGE[1]), "hold": (-1.0, float("nan"), float("inf")),
-        "labels": ((("", 0), ("long", 9000)),), "damage": damages,
+        "labels": ((("", 0), ("long", 9000)),), "server": ("long",), "server_life": HUGE, "damage": damages,
     },
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A session server's new life shuts the earlier ones out; its life is an offset to the one that is known."""
+
+    server: str = "server a"
+    life: int = 1
+    leave: float | None = None
+    damage: Damage = WHOLE
+
+
+fences = made(
+    Fence,
+    {"server": ("server a", "server b"), "life": (1, 1, 0, -1, 3), "leave": (None, None, None, 0.0, 0.001)},
+    {"server": ("", "long", "server c"), "life": (-2, 2), "damage": damages},
+)
 
 
 @dataclass(frozen=True)
@@ -243,7 +271,7 @@ sockets = st.builds(
 
 @dataclass(frozen=True)
 class Other:
-    """Abort, Stage, Lease.Cancel, and what only looks; `which` of the leases of the case it names."""
+    """Proceed, Abort, Stage, Lease.Cancel, and what only looks; `which` of the leases of the case it names."""
 
     what: str
     which: int = 0
@@ -254,7 +282,9 @@ class Other:
 
 others = st.builds(
     Other,
-    st.sampled_from(["abort", "abort", "stage", "cancel", "cancel", "get", "watch", "show", "watch lease", "health"]),
+    st.sampled_from(
+        ["proceed"] * 4 + ["abort"] * 2 + ["cancel"] * 2 + ["stage", "get", "watch", "show", "watch lease", "health"]
+    ),
     st.integers(0, 5),
     mostly("known", "unknown", "", "long", of=8),
     mostly(1, 0, "next", "not published", 2**32 - 1, of=6),
@@ -270,9 +300,10 @@ class Pause:
 
 
 pauses = st.builds(Pause, st.sampled_from([0.0, 0.002, 0.01, 0.03]))
-single = st.one_of(
-    *[commands] * 4, *[steps] * 8, *[requests] * 5, raws, *[others] * 3, *[pauses] * 2, sockets
-)  # fmt: skip
-bursts = st.lists(st.one_of(commands, steps, requests, others, raws), min_size=2, max_size=5).map(tuple)
-cases = st.lists(st.one_of(*[single] * 5, bursts), min_size=5, max_size=18)
+single = weighted(
+    (4, commands), (8, steps), (5, requests), (1, raws), (4, others), (2, pauses), (1, fences), (1, sockets)
+)
+burst = weighted((1, commands), (1, steps), (1, requests), (1, others), (1, fences), (1, raws))
+bursts = st.lists(burst, min_size=2, max_size=5).map(tuple)
+cases = st.lists(weighted((3, single), (1, bursts)), min_size=5, max_size=18)
 """What one case sends, one after another; the messages of a tuple all at once."""
