@@ -85,12 +85,13 @@ _ROLES = {
 }
 
 
-def read(body: bytes | Mapping[str, Any]) -> Ask:
+def read(body: bytes | Mapping[str, Any], *, passed_on: bool = False) -> Ask:
     """The call that a body of `POST /v1/chat/completions` asks for; a mapping is one that `reading.parse` gave.
 
-    Raises `HttpError` 400 for what is wrong, and for what the neutral form cannot say.
+    Raises `HttpError` 400 for what is wrong, and for what the neutral form cannot say. `passed_on`: an upstream that
+    speaks this API gets the body itself, so that only the first is refused; the call then says what it can.
     """
-    at = parsed(body)
+    at = parsed(body, passed_on=passed_on)
     refuse_unsayable(at, UNSAYABLE)
     tools = _tools(at["tools"])
     options, stop = at["stream_options"], at["stop"]
@@ -129,7 +130,7 @@ def _message(at: At, calls: Calls) -> Message:
     if role is not Role.ASSISTANT:
         return Message(role, texts(at["content"]))
     for unsayable in (at["function_call"], at["refusal"], at["audio"]):
-        if unsayable.is_given:
+        if unsayable.is_given and not at.is_passed_on:
             raise unsayable.unsayable("it is not taken here: give text in content, and calls in tool_calls")
     asked = at["tool_calls"]
     made = tuple(_call(call) for call in asked.list(0, TOOL_LIMIT)) if asked.is_given else ()
@@ -138,23 +139,20 @@ def _message(at: At, calls: Calls) -> Message:
 
 
 def _call(at: At) -> ToolCall:
-    _function_only(at["type"])
-    function = at["function"]
-    return ToolCall(at["id"].text(1, NAME_LIMIT), function["name"].text(1, NAME_LIMIT), function["arguments"].text())
+    made, written = ("function", "arguments") if _is_function(at["type"]) else ("custom", "input")
+    return ToolCall(at["id"].text(1, NAME_LIMIT), at[made]["name"].text(1, NAME_LIMIT), at[made][written].text())
 
 
-def _function_only(kind: At) -> None:
-    if kind.text() != "function":
+def _is_function(kind: At) -> bool:
+    if kind.text() != "function" and not kind.is_passed_on:
         raise kind.unsayable("only 'function' is taken here")
+    return kind.value == "function"
 
 
 def _tools(given: At) -> tuple[Tool, ...]:
     if not given.is_given:
         return ()
-    functions = list[At]()
-    for at in given.list(0, TOOL_LIMIT):
-        _function_only(at["type"])
-        functions.append(at["function"])
+    functions = [at["function"] for at in given.list(0, TOOL_LIMIT) if _is_function(at["type"])]
     names = distinct(at["name"] for at in functions)
     return tuple(
         Tool(
@@ -175,7 +173,8 @@ def _tool_choice(given: At, tools: Sequence[Tool]) -> str:
         if given.value == "required" and not tools:
             raise malformed("a call is required, and there are no tools", given.path)
         return given.value
-    _function_only(given["type"])
+    if not _is_function(given["type"]):
+        return "auto"
     name = given["function"]["name"]
     if name.text() not in {tool.name for tool in tools}:
         raise name.wrong("the name of one of the tools")

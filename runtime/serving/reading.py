@@ -43,13 +43,17 @@ _PATH_SHOWN, _VALUE_SHOWN = 200, 60
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A value of a body and the path to it; a member that is missing has the value None."""
+    """A value of a body and the path to it; a member that is missing has the value None.
+
+    `is_passed_on`: an upstream gets the body as it is, so that what cannot be said here is left to it.
+    """
 
     value: Any
     path: str = ""
+    is_passed_on: bool = False
 
     def __getitem__(self, name: str) -> At:
-        return At(self.object().get(name), f"{self.path}.{name}" if self.path else name)
+        return At(self.object().get(name), f"{self.path}.{name}" if self.path else name, self.is_passed_on)
 
     @property
     def is_given(self) -> bool:
@@ -72,7 +76,7 @@ class At:
             raise self.wrong("a list")
         if not low <= len(self.value) <= high:
             raise malformed(f"expected {low} to {high} of them, got {len(self.value)}", self.path)
-        return [At(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+        return [At(value, f"{self.path}[{i}]", self.is_passed_on) for i, value in enumerate(self.value)]
 
     def text(self, low: int = 0, high: int = TEXT_LIMIT) -> str:
         if not isinstance(self.value, str):
@@ -148,9 +152,9 @@ def parse(body: bytes) -> dict[str, Any]:
     return value
 
 
-def parsed(body: bytes | Mapping[str, Any]) -> At:
+def parsed(body: bytes | Mapping[str, Any], *, passed_on: bool = False) -> At:
     """The body to read: bytes are parsed, a mapping is taken as `parse` gave it."""
-    return At(parse(body) if isinstance(body, bytes) else body)
+    return At(parse(body) if isinstance(body, bytes) else body, is_passed_on=passed_on)
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -209,7 +213,7 @@ def refuse_unsayable(body: At, neutral: Mapping[str, tuple[Any, ...]]) -> None:
     """Refuse each of these members unless it is left out or has one of the values that change nothing."""
     for name, values in neutral.items():
         member = body[name]
-        if member.is_given and member.value not in values:
+        if member.is_given and member.value not in values and not body.is_passed_on:
             mend = f"leave it out, or give {' or '.join(map(json.dumps, values))}" if values else "leave it out"
             raise member.unsayable(f"this server does not do that: {mend}")
 
@@ -227,8 +231,10 @@ def texts(content: At) -> str:
 
 
 def text_of(part: At) -> str:
-    """The text of one part of a content."""
+    """The text of one part of a content: that of another kind of part is its JSON, where it is passed on."""
     kind = part["type"].text()
+    if kind != "text" and part.is_passed_on:
+        return json.dumps(part.value, default=repr)
     if kind != "text":
         raise part["type"].unsayable(f"{kind[:_VALUE_SHOWN]!a} is not taken here: give parts of type 'text'")
     return part["text"].text()

@@ -203,17 +203,42 @@ def test_what_the_form_cannot_say_is_refused_by_name(body: Any, place: str) -> N
     assert wrong.value.text.startswith(place)
 
 
+def test_what_is_passed_on_is_the_upstreams_to_refuse_unless_it_is_wrong() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:"}}
+    custom = {"id": "c2", "type": "custom", "custom": {"name": "g", "input": "x"}}
+    body = said(
+        {"role": "user", "content": [{"type": "text", "text": "see "}, picture]},
+        called("c1") | {"tool_calls": [*called("c1")["tool_calls"], custom], "refusal": "no"},
+        result("c1"),
+        result("c2"),
+    )
+    body |= {"tools": [TOOL, {"type": "custom", "custom": {}}], "tool_choice": {"type": "allowed_tools"}, "top_k": 5}
+    ask = openai.read(json.dumps(body).encode(), passed_on=True)
+    assert ask == Ask(
+        messages=(
+            Message(Role.USER, "see " + json.dumps(picture)),
+            Message(Role.ASSISTANT, "", (ToolCall("c1", "f", "not json"), ToolCall("c2", "g", "x"))),
+            Message(Role.TOOL, "r", tool_call_id="c1"),
+            Message(Role.TOOL, "r", tool_call_id="c2"),
+        ),
+        tools=ASK.tools,
+    )
+    with pytest.raises(HttpError, match="n: expected a whole number from 1 to 128, got 0"):
+        openai.read(body | {"n": 0}, passed_on=True)
+    assert openai.read(GOOD, passed_on=True) == ASK
+
+
 def test_values_that_change_nothing_are_taken() -> None:
     for name, values in openai.UNSAYABLE.items():
         for value in values:
             assert openai.read(SIMPLE | {name: value}) == openai.read(SIMPLE), name
 
 
-@given(bodies(GOOD) | VALUES.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=30))
-@example(b'{"messages":[{"role":"assistant","tool_calls":{}}]}')
-def test_any_bytes_are_a_call_or_refused(body: bytes) -> None:
+@given(bodies(GOOD) | VALUES.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=30), st.booleans())
+@example(b'{"messages":[{"role":"assistant","tool_calls":{}}]}', False)
+def test_any_bytes_are_a_call_or_refused(body: bytes, passed_on: bool) -> None:
     try:
-        found: Ask | HttpError = openai.read(body)
+        found: Ask | HttpError = openai.read(body, passed_on=passed_on)
     except HttpError as wrong:
         found = wrong
     assert isinstance(found, Ask) or (found.status, found.code in ("malformed", "unsupported")) == (400, True)
