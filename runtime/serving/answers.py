@@ -25,20 +25,22 @@ class Answer:
 def gathered(choices: int, deltas: Iterable[Delta]) -> list[Answer]:
     """The choices that the deltas tell. Raises `ValueError` if one of them does not end."""
     parts: list[list[str | ToolCall]] = [[] for _ in range(choices)]
+    texts: list[list[str]] = [[] for _ in range(choices)]
     tokens: list[list[Token]] = [[] for _ in range(choices)]
     ends: list[End | None] = [None] * choices
     for delta in deltas:
-        tokens[delta.choice] += delta.tokens
-        said = parts[delta.choice]
-        match delta:
-            case Text(text=text) if said and isinstance(said[-1], str):
-                said[-1] += text
-            case Text(text=text) if text:
-                said.append(text)
-            case Call(call=call):
-                said.append(call)
-            case End():
-                ends[delta.choice] = delta
+        choice = delta.choice
+        tokens[choice] += delta.tokens
+        if isinstance(delta, Text):
+            texts[choice].append(delta.text)
+            continue
+        if text := "".join(texts[choice]):
+            parts[choice].append(text)
+        texts[choice].clear()
+        if isinstance(delta, Call):
+            parts[choice].append(delta.call)
+        else:
+            ends[choice] = delta
     return [Answer(end, parts[i], tokens[i]) for i, end in enumerate(ended(ends))]
 
 
