@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_kit import END, END_OF_TEXT, FORGETFUL, PLAIN, START, TRIMMING, make_tokenizer
+from chat_kit import END, END_OF_TEXT, FORGETFUL, PLAIN, START, TRIMMING, change_tokenizer, make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -279,6 +279,11 @@ def test_reasoning_that_the_template_forgets_begins_a_new_branch(templates: dict
     assert prompt.ids[: prompt.reused] == told.prompt.ids + told.made
 
 
+def test_earlier_turns_that_only_look_as_long_begin_a_new_branch(tmp_path: Path) -> None:
+    template = loaded(tmp_path, "{{ messages | length }}" + PLAIN)
+    assert second(Session(template), template.encode(f"ok{END}")).why == REWRITTEN
+
+
 def test_a_beginning_of_answers_that_is_not_kept_begins_a_new_branch(tmp_path: Path) -> None:
     template = loaded(tmp_path, PLAIN + "{%- if add_generation_prompt %}{{- '> ' }}{%- endif %}")
     assert second(Session(template), template.encode(f"ok{END}")).why == REWRITTEN
@@ -309,11 +314,7 @@ def test_an_end_of_turns_that_differs_begins_a_new_branch_where_the_model_made_n
 
 def test_a_stop_token_that_is_not_read_from_its_text_begins_a_new_branch(tmp_path: Path) -> None:
     make_tokenizer(tmp_path, PLAIN.replace("<|im_end|>\\n", "<|im_end|>n"))
-    settings = tmp_path / "tokenizer.json"
-    vocabulary = json.loads(settings.read_text())
-    for token in vocabulary["added_tokens"]:
-        token["single_word"] = token["content"] == END
-    settings.write_text(json.dumps(vocabulary))
+    change_tokenizer(tmp_path, added_tokens={END: {"single_word": True}})
     template = Template.load(tmp_path)
     assert second(Session(template), [*template.encode("ok"), *template.encode(END)]).why == UNSPELLED
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from chat_kit import END, END_OF_TEXT, MARKS, START, make_tokenizer
+from chat_kit import END, END_OF_TEXT, MARKS, START, change_tokenizer, make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,6 +134,13 @@ def test_the_text_before_the_first_complete_stop_text_is_told(
     assert joined(deltas)[-1] == End(0, Finish.STOP, stopped_by)
 
 
+def test_of_stop_texts_within_one_token_the_first_that_is_complete_counts(template: Template) -> None:
+    token = max(range(template.vocab_size), key=lambda id: len(template.piece(id)) * (id not in template.special_ids))
+    word = template.decode([token])
+    deltas, _ = read(template, [tokens([token])], stop=(word, word[1:3]))
+    assert joined(deltas) == [Text(0, word[0]), End(0, Finish.STOP, word[1:3])]
+
+
 def test_what_may_become_a_stop_text_is_held_back_until_it_does_not(template: Template) -> None:
     reader = Reader(template, Ask(messages=ASKED, stop=("stop!",)), 0, name_of)
     told = [[d.text for d in reader.feed([t]) if isinstance(d, Text)] for t in tokens(in_bytes(template, "a ststop?"))]
@@ -145,6 +153,13 @@ def test_a_token_is_told_with_the_text_that_it_completes(template: Template) -> 
     assert [(delta.text if isinstance(delta, Text) else None, len(delta.tokens)) for delta in deltas] == [
         ("→", 3), ("a", 2), ("b", 1), (None, 1)
     ]  # fmt: skip
+
+
+def test_half_of_a_character_is_not_told_with_the_text_before_it(template: Template) -> None:
+    reader = Reader(template, Ask(messages=ASKED), 0, name_of)
+    whole = tokens(in_bytes(template, "a→"))
+    assert reader.feed(whole[:3]) == [Text(0, "a", whole[:1])]
+    assert reader.feed(whole[3:]) == [Text(0, "→", whole[1:])]
 
 
 def test_what_is_fed_behind_a_stop_text_is_not_read(template: Template) -> None:
@@ -160,6 +175,36 @@ def test_special_tokens_and_those_that_end_an_answer_are_no_text(template: Templ
     deltas, reader = read(template, [tokens(template.encode(f"{START}a{END_OF_TEXT}b{END}"))])
     assert reader.message.content == "ab"
     assert joined(deltas) == [Text(0, "ab"), End(0, Finish.STOP)]
+
+
+def test_a_token_that_ends_an_answer_is_no_text_though_it_is_not_special(template: Template, tmp_path: Path) -> None:
+    (newline,) = template.encode("\n")
+    assert newline not in template.special_ids
+    make_tokenizer(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": newline}))
+    _, reader = read(Template.load(tmp_path), [tokens([*template.encode("ok"), newline])])
+    assert reader.message.content == "ok"
+
+
+def test_marks_of_calls_are_read_where_they_are_special_tokens(tmp_path: Path) -> None:
+    make_tokenizer(tmp_path)
+    change_tokenizer(tmp_path, added_tokens={mark: {"special": True} for mark in MARKS})
+    template = Template.load(tmp_path)
+    deltas, _ = read(template, [tokens(template.encode(f"{CALL}{START}"))], tools=TOOLS)
+    assert len(template.special_ids) == 5
+    assert joined(deltas) == [Call(0, ToolCall(name_of(0), "f", '{"a": 1}')), End(0, Finish.TOOL_CALLS)]
+
+
+def test_a_call_is_told_as_soon_as_it_ends(template: Template) -> None:
+    reader = Reader(template, Ask(messages=ASKED, tools=TOOLS), 0, name_of)
+    whole = tokens(in_bytes(template, CALL))
+    assert [delta for token in whole[:-1] for delta in reader.feed([token])] == []
+    assert reader.feed(whole[-1:]) == [Call(0, ToolCall(name_of(0), "f", '{"a": 1}'), whole)]
+
+
+def test_white_space_behind_text_that_follows_a_call_is_told(template: Template) -> None:
+    deltas, _ = read(template, [tokens(template.encode(f"{CALL}\nx \n"))], tools=TOOLS)
+    assert [delta for delta in joined(deltas) if isinstance(delta, Text)] == [Text(0, "\nx \n")]
 
 
 def test_calls_are_told_with_their_arguments_as_written_and_named_in_order(template: Template) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from chat_kit import END, END_OF_TEXT, PLAIN, START, make_model, make_tokenizer
+from chat_kit import END, END_OF_TEXT, PLAIN, START, change_tokenizer, make_model, make_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,6 +99,24 @@ def test_any_tokens_are_decoded_as_the_library_does(template: Template, data: st
     ids = data.draw(st.lists(st.integers(0, template.vocab_size - 1)))
     library = template._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
     assert template.decode(ids) == library
+
+
+def test_settings_of_a_tokenizer_that_change_texts_are_not_applied(tmp_path: Path) -> None:
+    make_tokenizer(tmp_path)
+    cut = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
+    fill = {"strategy": {"Fixed": 64}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+            "pad_token": END_OF_TEXT}  # fmt: skip
+    change_tokenizer(tmp_path, truncation=cut, padding=fill)
+    template = Template.load(tmp_path)
+    assert template.decode(template.encode("the weather is fine")) == "the weather is fine"
+
+
+def test_an_added_token_says_its_own_text(tmp_path: Path) -> None:
+    make_tokenizer(tmp_path)
+    change_tokenizer(tmp_path, added_tokens={"<tool_call>": {"content": "éà"}})
+    template = Template.load(tmp_path)
+    (id,) = template.encode("éà")
+    assert template.piece(id) == "éà".encode()
 
 
 def test_an_id_that_only_the_model_has_says_nothing(template: Template) -> None:

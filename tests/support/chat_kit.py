@@ -83,6 +83,22 @@ def make_tokenizer(folder: Path, template: str = PLAIN) -> None:
     (folder / "chat_template.jinja").write_text(template)
 
 
+def change_tokenizer(folder: Path, **changes: object) -> None:
+    """Gives a tokenizer of `make_tokenizer` other settings; those of added tokens by `{text: {setting: value}}`."""
+    path = folder / "tokenizer.json"
+    settings = json.loads(path.read_text())
+    added = changes.pop("added_tokens", {})
+    assert isinstance(added, dict)
+    for token in settings["added_tokens"]:
+        token |= added.get(token["content"], {})
+    path.write_text(json.dumps(settings | changes))
+
+
+def vocabulary() -> int:
+    """How many tokens there are."""
+    return len(Tokenizer.from_str(_tokenizer()).get_vocab(with_added_tokens=True))
+
+
 def make_model(folder: Path, *, max_positions: int = 4096, seed: int = 0) -> None:
     """Writes a whole model folder: a Qwen3 with random weights, and the tokenizer that fits it."""
     from sluicegate.runtime.models.tiny import make_tiny_qwen3
