@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -20,52 +20,36 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...protocol.roles import Role
-from ..chat.form import Ask
 from ..sessions import SessionError, Sessions
 from ..sessions.errors import Elsewhere
 from ..sessions.ids import ForgedId
-from . import anthropic, openai
 from .answering import Answering, Exchanges, Repeat
 from .answers import label_headers
 from .callers import Caller, Callers
 from .config import HttpSettings
-from .errors import HttpError, as_anthropic, as_openai, refusal
-from .exact import Exact
+from .errors import HttpError, refusal
 from .forwarding import Forwarding
 from .hooks import Hooks
 from .reading import parse, session_of, stripped
 from .refusing import http_error
 from .sessions_api import SessionsApi
+from .tiers import ANTHROPIC, OPENAI, Api, Tier
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 Work = Callable[[Request, bytes], Awaitable[Response]]
 
 
-class Api(NamedTuple):
-    """One of the two that agents speak."""
-
-    name: str
-    read: Callable[[Any], Ask]
-    whole: Callable[..., dict[str, Any]]
-    stream: type[openai.Stream] | type[anthropic.Stream]
-    error: Callable[[HttpError], dict[str, Any]]
-
-
-OPENAI = Api("openai", openai.read, openai.whole, openai.Stream, as_openai)
-ANTHROPIC = Api("anthropic", anthropic.read, anthropic.whole, anthropic.Stream, as_anthropic)
-
-
 class Service:
-    """What one session server does for HTTP calls. `model` is what it calls its model; `health` says how it stands."""
+    """What one session server does for HTTP calls; `tier` answers them. `health` says how it stands."""
 
     def __init__(
-        self, sessions: Sessions, tier: Exact, exchanges: Exchanges, callers: Callers, forwarding: Forwarding,
-        settings: HttpSettings, hooks: Hooks, *, model: str, health: Callable[[], dict[str, Any]],
+        self, sessions: Sessions, tier: Tier, exchanges: Exchanges, callers: Callers, forwarding: Forwarding,
+        settings: HttpSettings, hooks: Hooks, *, health: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self.sessions, self.tier, self.exchanges, self.callers = sessions, tier, exchanges, callers
         self._forwarding, self._settings, self._hooks = forwarding, settings, hooks
-        self._model, self._health = model, health
+        self._health = health
         self._api = SessionsApi(sessions, callers, settings)
 
     def app(self) -> Starlette:
@@ -93,6 +77,8 @@ class Service:
                 except ForgedId as error:
                     raise refusal("malformed", str(error)) from error
             except HttpError as error:
+                if error.raw is not None and api is OPENAI:
+                    return Response(error.raw.body, error.status, error.headers, error.raw.kind)
                 return JSONResponse(api.error(error), error.status, error.headers)
             except ClientDisconnect:
                 return Response(status_code=400)
@@ -122,8 +108,7 @@ class Service:
         body = parse(raw)
         session = session_of(request.headers.get("x-session-id"), body)
         body = await self._before(session, api, stripped(body))
-        ask = api.read(body)
-        self.tier.check(ask)
+        ask = self.tier.read(api, body)
         await self._open(session, caller, request)
         repeat = Repeat.of(session, api.name, body, request.headers)
         answering = (
@@ -144,7 +129,7 @@ class Service:
         await self.tier.answer(answering)
         self.sessions.touch(answering.repeat.session)
         try:
-            await self._hooks.after(answering.repeat.session, api.name, self._said(api, answering))
+            await self._hooks.after(answering.repeat.session, api.name, self.tier.whole(api, answering))
         except Exception:
             _log.exception("the hook after an answer failed; the answer stands")
 
@@ -164,22 +149,14 @@ class Service:
             session, owner=owner, tier=self.tier.tier, task=request.headers.get("x-task-id", "")[:256]
         )
 
-    def _said(self, api: Api, answering: Answering) -> dict[str, Any]:
-        piece = self.tier.template.piece
-        return api.whole(
-            answering.ask, answering.deltas, answering.usage, answering.labels, answering.created, piece
-        )
-
     def _whole(self, api: Api, answering: Answering) -> Response:
         assert answering.labels is not None
-        return JSONResponse(self._said(api, answering), 200, label_headers(answering.labels))
+        return JSONResponse(self.tier.whole(api, answering), 200, label_headers(answering.labels))
 
     async def _events(self, api: Api, answering: Answering) -> AsyncIterator[bytes]:
         assert answering.first_labels is not None
         with answering.heard():
-            stream = api.stream(
-                answering.ask, answering.first_labels, answering.created, self.tier.template.piece
-            )
+            stream = self.tier.stream(api, answering)
             yield stream.begin(answering.usage)
             try:
                 async for delta in answering.follow():
@@ -197,8 +174,7 @@ class Service:
 
     async def _models(self, request: Request, body: bytes) -> Response:
         self.callers.of(request.headers)
-        model = {"id": self._model, "object": "model", "created": 0, "owned_by": "sluicegate"}
-        return JSONResponse({"object": "list", "data": [model]})
+        return Response(await self.tier.models(), media_type="application/json")
 
     async def _show_health(self, request: Request, body: bytes) -> Response:
         return JSONResponse(self._health())
@@ -210,7 +186,7 @@ class Service:
 
     async def _wrong_method(self, request: Request, error: Exception) -> Response:
         found = refusal("method_not_allowed", f"{request.url.path} does not take {request.method}")
-        return JSONResponse(as_openai(found), found.status)
+        return JSONResponse(OPENAI.error(found), found.status)
 
 
 async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -74,23 +74,34 @@ CASES: dict[str, Case] = {
     # The upstream's own status takes the place of this one where it gave an error.
     "upstream_error": Case(502),
     "upstream_malformed": Case(502),
+    # It was cut off: how much of it ran is not known.
+    "upstream_broken": Case(502),
+    "upstream_unreachable": Case(503, retry=True),
 }
+
+
+class Raw(NamedTuple):
+    """An upstream's error answer as it came, in OpenAI's form, and its media type."""
+
+    body: bytes
+    kind: str
 
 
 class HttpError(Exception):
     """A call is answered with `status`; `text` says what, where and how to mend it.
 
     `code`: a name for programs. `retry`: whether the same call may be sent again, None: as the status says.
-    `retry_after`: seconds to wait before. `param`: the place in the body, as `messages[2].content`.
+    `retry_after`: seconds to wait before. `param`: the place in the body, as `messages[2].content`. `raw`: the
+    upstream's own answer, which a client that speaks its API is given.
     """
 
     def __init__(
         self, status: int, code: str, text: str, *,
-        retry: bool | None = None, retry_after: int | None = None, param: str | None = None,
+        retry: bool | None = None, retry_after: int | None = None, param: str | None = None, raw: Raw | None = None,
     ) -> None:  # fmt: skip
         super().__init__(text)
         self.status, self.code, self.text = status, code, text
-        self.retry, self.retry_after, self.param = retry, retry_after, param
+        self.retry, self.retry_after, self.param, self.raw = retry, retry_after, param, raw
 
     @property
     def headers(self) -> dict[str, str]:
@@ -113,11 +124,12 @@ def refusal(code: str, text: str, *, retry_after: int | None = None, param: str 
     return HttpError(case.status, code, text, retry=case.retry, retry_after=retry_after, param=param)
 
 
-def of_upstream(status: int, body: bytes, *, retry_after: int | None = None) -> HttpError:
+def of_upstream(status: int, body: bytes, *, retry_after: int | None = None, raw: Raw | None = None) -> HttpError:
     """An upstream's error answer, to be told in another API than it speaks; `retry_after` is what it said."""
     code = "upstream_error"
     text = f"the upstream answered {status}: {_message(body)}"
-    return HttpError(status if 400 <= status <= 599 else CASES[code].status, code, text, retry_after=retry_after)
+    status = status if 400 <= status <= 599 else CASES[code].status
+    return HttpError(status, code, text, retry_after=retry_after, raw=raw)
 
 
 def _message(body: bytes) -> str:

@@ -15,6 +15,7 @@ import json
 import secrets
 from array import array
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -28,8 +29,10 @@ from ..sessions.backend import Admitted, Made, Word
 from ..sessions.router import Turn as Generated
 from ..sessions.traces import Segment, Tree
 from .answering import Answering, Repeat
+from .answers import dumped
 from .errors import HttpError, refusal
 from .refusing import http_error
+from .tiers import Api, Stream
 
 MOST_CHOICES = 128
 """The most answers of one call."""
@@ -38,18 +41,35 @@ KNOWN = 4096
 
 
 class Exact:
-    """Answers asks over `router`. `context`: the most tokens of a prompt and its answer together."""
+    """A `Tier` over `router`. `context`: the most tokens of a prompt and its answer together; `model`: its name."""
 
     tier = "exact"
 
-    def __init__(self, router: Router[Prompt], template: Template, *, context: int) -> None:
-        self.router, self.template, self._context = router, template, context
+    def __init__(self, router: Router[Prompt], template: Template, *, context: int, model: str = "") -> None:
+        self.router, self.template, self._context, self._model = router, template, context, model
         self._known: OrderedDict[str, tuple[Memory[int], int]] = OrderedDict()
 
-    def check(self, ask: Ask) -> None:
-        """Raises HttpError for what these workers cannot do."""
+    def read(self, api: Api, body: Mapping[str, Any]) -> Ask:
+        """See `Tier.read`: these workers do not force calls."""
+        ask = api.read(body)
         if ask.tool_choice not in ("auto", "none"):
             raise refusal("unsupported", "tool_choice: this server cannot force a call, give auto or none")
+        return ask
+
+    def whole(self, api: Api, answering: Answering) -> dict[str, Any]:
+        """See `Tier.whole`."""
+        told = answering.ask, answering.deltas, answering.usage, answering.labels, answering.created
+        return api.whole(*told, self.template.piece)
+
+    def stream(self, api: Api, answering: Answering) -> Stream:
+        """See `Tier.stream`."""
+        assert answering.first_labels is not None
+        return api.stream(answering.ask, answering.first_labels, answering.created, self.template.piece)
+
+    async def models(self) -> bytes:
+        """See `Tier.models`."""
+        model = {"id": self._model, "object": "model", "created": 0, "owned_by": "sluicegate"}
+        return dumped({"object": "list", "data": [model]})
 
     async def answer(self, answering: Answering) -> None:
         """Answer a call. Raises HttpError."""

@@ -91,9 +91,9 @@ async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
                 longest=config.sessions.call,
             )
         )  # fmt: skip
-        tier = Exact(router, template, context=context)
+        tier = Exact(router, template, context=context, model=config.model.name)
         service = Service(
-            sessions, tier, exchanges, callers, forwarding, config.http, hooks, model=config.model.name,
+            sessions, tier, exchanges, callers, forwarding, config.http, hooks,
             health=lambda: health(config, life, cohort, sessions, exchanges),
         )  # fmt: skip
         leaving = asyncio.create_task(evacuate(router, store, roster, controller))
