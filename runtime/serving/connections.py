@@ -1,0 +1,46 @@
+"""The connections of an HTTP server: one that says nothing whole is not held for ever.
+
+Rules of this file:
+
+- A request's head comes within its time, counted from when one may be sent; a connection without is closed.
+- It is read by h11, whatever else is installed: heads are bounded (64 KiB), and what is no HTTP is refused as strictly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+def connections(within: float) -> type[asyncio.Protocol]:
+    """The protocol of connections on which a head comes within so many seconds."""
+
+    class Connection(H11Protocol):
+        _late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as in uvicorn
+            super().connection_made(transport)
+            self._wait_for_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def handle_events(self) -> None:
+            super().handle_events()
+            self._wait_for_head()
+
+        def _wait_for_head(self) -> None:
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_waiting()
+            elif self._late is None:
+                self._late = self.loop.call_later(within, self.transport.close)
+
+        def _stop_waiting(self) -> None:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+
+    return Connection
