@@ -35,6 +35,7 @@ from .answering import Exchanges
 from .app import Service
 from .callers import Callers
 from .config import HttpSettings, SessionsConfig
+from .connections import connections
 from .exact import Exact
 from .forwarding import Forwarding
 from .hooks import load
@@ -149,6 +150,7 @@ async def listening(app: Any, settings: HttpSettings, grace: float) -> AsyncIter
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=max(1, round(grace)),
             ssl_certfile=settings.certificate or None, ssl_keyfile=settings.key or None, server_header=False,
+            http=connections(settings.read), ws="none",
         )  # fmt: skip
         server = _Server(config)
         task = asyncio.create_task(server.serve([port]))

@@ -25,7 +25,7 @@ from ...statemachines.compiler import Outcome
 from ...statemachines.session import Rebinding, Session
 from ..tracelog import TraceLog
 from .errors import GONE, Elsewhere, NotYours, SessionClosed, StorageDown
-from .ids import Ids, key_of
+from .ids import ForgedId, Ids, key_of
 from .loads import Loads
 from .settings import SessionSettings
 from .store import Facts, SessionStore
@@ -221,6 +221,8 @@ class Sessions:
                 await self.retire(session)
             except (SessionClosed, StorageDown, Elsewhere) as error:
                 refused[session] = error.reason
+            except ForgedId:
+                refused[session] = "malformed"
 
         async with asyncio.TaskGroup() as group:
             for session in set(sessions):
