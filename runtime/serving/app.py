@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...protocol.roles import Role
+from ...protocol.store import StoreError
 from ..sessions import SessionError, Sessions
 from ..sessions.errors import Elsewhere
 from ..sessions.ids import ForgedId
@@ -38,6 +39,9 @@ from .tiers import ANTHROPIC, OPENAI, Api, Tier
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 Work = Callable[[Request, bytes], Awaitable[Response]]
+_ONCE = (
+    "authorization", "x-api-key", "x-session-id", "x-task-id", "idempotency-key", "x-stainless-retry-count",
+)  # fmt: skip
 
 
 class Service:
@@ -67,6 +71,7 @@ class Service:
     def _route(self, path: str, api: Api, method: str, work: Work) -> Route:
         async def handle(request: Request) -> Response:
             try:
+                _require_once(request)
                 body = await self._body(request) if method in ("POST", "PUT") else b""
                 try:
                     return await work(request, body)
@@ -76,6 +81,8 @@ class Service:
                     raise http_error(error) from error
                 except ForgedId as error:
                     raise refusal("malformed", str(error)) from error
+                except StoreError as error:
+                    raise refusal("storage", f"what is kept cannot be read now ({error}): come again") from error
             except HttpError as error:
                 if error.raw is not None and api is OPENAI:
                     return Response(error.raw.body, error.status, error.headers, error.raw.kind)
@@ -88,13 +95,16 @@ class Service:
     async def _body(self, request: Request) -> bytes:
         """The whole body. Raises HttpError for one that is too large or too slow."""
         limit, body = self._settings.body_bytes, bytearray()
-        said = request.headers.get("content-length", "")
+        too_large = refusal("too_large", f"the body has more than {limit} bytes")
+        # A number: the connection has judged it.
+        if int(request.headers.get("content-length", "0")) > limit:
+            raise too_large
         try:
             async with asyncio.timeout(self._settings.read):
                 async for piece in request.stream():
                     body += piece
-                    if len(body) > limit or (said.isdecimal() and int(said) > limit):
-                        raise refusal("too_large", f"the body has more than {limit} bytes")
+                    if len(body) > limit:
+                        raise too_large
         except TimeoutError:
             raise refusal("slow", f"the body did not come within {self._settings.read:g} s") from None
         return bytes(body)
@@ -187,6 +197,13 @@ class Service:
     async def _wrong_method(self, request: Request, error: Exception) -> Response:
         found = refusal("method_not_allowed", f"{request.url.path} does not take {request.method}")
         return JSONResponse(OPENAI.error(found), found.status)
+
+
+def _require_once(request: Request) -> None:
+    """Raises HttpError for a header that says two things of who calls, or of which call it is."""
+    for name in _ONCE:
+        if len(set(request.headers.getlist(name))) > 1:
+            raise refusal("malformed", f"header {name}: it is given with two values, give one of them")
 
 
 async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
