@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
@@ -21,11 +22,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from ...protocol.store import StoreError
 from ...protocol.tasks import Tasks
-from ..chat.form import Ask, Delta, Labels, Usage
+from ..chat.form import Ask, Labels, Usage
 from ..signals import Signal
 from .errors import HttpError, refusal
 
+_log = logging.getLogger(__name__)
+Told = Any
+"""A piece of an answer: a `Delta`, or what else the stream encoder of a tier reads."""
 LONGEST_S = 24 * 3600.0
 """A bound for waits that end with what they wait for."""
 
@@ -61,7 +66,7 @@ class Answering:
     def __init__(self, repeat: Repeat, ask: Ask, created: int | None = None) -> None:
         self.repeat, self.ask = repeat, ask
         self.created = int(time.time()) if created is None else created
-        self.deltas: list[Delta] = []
+        self.deltas: list[Told] = []
         self.labels: Labels | None = None
         """Known once the call was admitted; they are more complete at the end."""
         self.first_labels: Labels | None = None
@@ -85,7 +90,7 @@ class Answering:
         self.first_labels = self.first_labels or labels
         self._changed.notify()
 
-    def tell(self, deltas: Iterable[Delta]) -> None:
+    def tell(self, deltas: Iterable[Told]) -> None:
         self.deltas += deltas
         self._changed.notify()
 
@@ -125,7 +130,7 @@ class Answering:
         if self.first_labels is None and self.error is not None:
             raise self.error
 
-    async def follow(self) -> AsyncIterator[Delta]:
+    async def follow(self) -> AsyncIterator[Told]:
         """All deltas. Raises HttpError where it failed, after what was told before."""
         at = 0
         while at < len(self.deltas) or not self.is_over:
@@ -220,6 +225,12 @@ class Exchanges:
             task = asyncio.current_task()
             if not (task is not None and task.cancelling()):
                 raise
+        except StoreError as error:
+            answering.fail(refusal("storage", f"what is kept cannot be read now ({error}): come again"))
+        except Exception:
+            # One call that fails as nobody foresaw is not the end of all others.
+            _log.exception("a call failed")
+            answering.fail(refusal("turn_lost", "the call failed in this server, whose log says how: send it again"))
         finally:
             loop = asyncio.get_running_loop()
             # One that failed is not repeated but done again.

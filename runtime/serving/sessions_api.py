@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -27,6 +28,7 @@ from .reading import At, malformed, parsed
 Work = Callable[[Request, bytes], Awaitable[Response]]
 MOST_AT_ONCE = 100_000
 """The most sessions of one call."""
+_LIMIT = re.compile(r"[0-9]{1,6}")
 
 
 class SessionsApi:
@@ -83,7 +85,7 @@ class SessionsApi:
         """The sessions in a state, at most `limit` of them; those of the caller alone unless it rules."""
         caller = self._caller(request, Role.DATA, Role.CONTROL)
         state, limit = request.query_params.get("state", ""), request.query_params.get("limit", "1000")
-        if not limit.isdecimal() or not 0 < int(limit) <= MOST_AT_ONCE:
+        if not _LIMIT.fullmatch(limit) or not 0 < int(limit) <= MOST_AT_ONCE:
             raise refusal("malformed", f"limit: expected a whole number from 1 to {MOST_AT_ONCE}")
         found = []
         for session, facts in self._sessions.facts.items():
