@@ -168,15 +168,12 @@ class Router(Generic[W]):
 
     async def move(self, session: str, within: float) -> None:
         """Bind anew, by policy, a session whose replica is lost or leaves, once it has no lease left."""
-        live = self.sessions.live(session)
-        if live.state == "LOST":
-            moves = live.policy != Rebinding.NEVER and not live.leases
-        else:
-            may_move = live.state == "BOUND" and live.policy == Rebinding.ON_EVACUATION
-            moves = may_move and self.cohort.is_leaving(live.incarnation)
-        if not moves:
+        if not self._moves(session):
             return
         place = await self._choose(session, min(within, self._settings.patience))
+        if not self._moves(session):
+            # Another turn of the session has moved it meanwhile.
+            return
         self.sessions.loads.binds(place.incarnation)
         try:
             await self.sessions.durably(
@@ -185,6 +182,13 @@ class Router(Generic[W]):
         finally:
             self.sessions.loads.bound(place.incarnation)
         self._require_alive(session, place)
+
+    def _moves(self, session: str) -> bool:
+        live = self.sessions.live(session)
+        if live.state == "LOST":
+            return live.policy != Rebinding.NEVER and not live.leases
+        may_move = live.state == "BOUND" and live.policy == Rebinding.ON_EVACUATION
+        return may_move and self.cohort.is_leaving(live.incarnation)
 
     async def _run(self, call: _Call, work: W, told: Told[W], turn: Turn, within: float) -> Turn:
         session, lease = call.session, call.lease

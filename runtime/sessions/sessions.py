@@ -236,12 +236,15 @@ class Sessions:
 
     async def consumer_lost(self, consumer: str) -> list[str]:
         """The consumer has died: what it read can be taken again; those sessions."""
-        self._consumers.pop(consumer, None)
         given_back = []
-        for session in self._reads.pop(consumer, set()):
+        # What cannot be stored now stays the consumer's, to be given back when it is looked at again.
+        for session in list(self._reads.get(consumer, ())):
             with contextlib.suppress(SessionClosed):
                 if (await self.durably(session, Session.ConsumerLost(consumer=consumer))).kind == "go":
                     given_back.append(session)
+        if not self._reads.get(consumer):
+            self._consumers.pop(consumer, None)
+            self._reads.pop(consumer, None)
         return given_back
 
     def lose(self, incarnation: str) -> list[str]:
