@@ -228,3 +228,20 @@ def test_an_empty_replica_gets_no_avalanche_of_sessions(tmp_path: Path) -> None:
         loads.place(f"t{number}", place.incarnation, None)
     assert chosen[-32:].count("new") <= 13, "of 32, even is 8"
     assert chosen[-32:].count("new") > 8
+
+
+async def test_a_lost_session_of_which_two_turns_wait_for_a_replica_is_bound_anew_once(
+    two: tuple[Host, Served],
+) -> None:
+    on, served = two
+    await served.sessions.open("s", policy=Rebinding.ON_LOSS)
+    first = await served.turn()
+    on.cohort.dead.add(first.incarnation)
+    served.sessions.lose(first.incarnation)
+    on.cohort.is_idle = False
+    turns = [asyncio.create_task(served.turn()) for _ in range(2)]
+    await asyncio.sleep(0.1)
+    on.cohort.is_idle = True
+    on.cohort.changed.notify()
+    again = await asyncio.gather(*turns)
+    assert {(turn.binding, turn.ending) for turn in again} == {(2, "length")}
