@@ -29,8 +29,9 @@ from .sampling import Sampling
 
 W = TypeVar("W")
 FINISH = rollout_pb2.FinishReason
-ASK_AGAIN_S, CALL_S = 0.2, 2.0
-"""Pause between two questions about a lease whose end was not told, and how long an answer may take."""
+ASK_SOON_S, ASK_AGAIN_S, CALL_S = 0.01, 0.2, 2.0
+"""Pause between two questions about a lease whose end was not told, at first and at most, and how long an answer may
+take."""
 ENDS_S = 700.0
 """A replica ends every lease within its own bounds (settled, or given up and poisoned); this is longer."""
 
@@ -173,7 +174,7 @@ class Workers:
         """See `Backend.is_over`."""
         client = LeaseClient(self._channel(place.control), lease, incarnation=place.incarnation, deadline=CALL_S)
         data: Any = rollout_pb2_grpc.RolloutStub(self._channel(place.data))
-        aborted = False
+        aborted, pause = False, ASK_SOON_S
         try:
             async with asyncio.timeout(ENDS_S):
                 while is_alive():
@@ -189,7 +190,8 @@ class Workers:
                             return True
                     except (CallError, aio.AioRpcError):
                         pass
-                    await asyncio.sleep(ASK_AGAIN_S)
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, ASK_AGAIN_S)
         except TimeoutError:
             return False
         return True

@@ -13,9 +13,10 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -29,8 +30,12 @@ from .errors import SessionClosed, TurnLost, TurnRefused
 from .sessions import Sessions
 
 W = TypeVar("W")
+CUT_S = 2.0
+"""How long a turn that was cut waits for its lease to be over before it is told."""
 _WAITS = frozenset({"binding_now", "turn_active"})
 """Refusals of the machine that pass by themselves: the turn waits."""
+RECOVERS = 256
+"""How many leases of an earlier life are asked for at the same time."""
 
 
 @dataclass(slots=True)
@@ -102,20 +107,22 @@ class Router(Generic[W]):
 
     def _recover(self) -> None:
         """End the turns that an earlier life has left, each once its lease is over."""
-        for session in list(self.sessions.facts):
-            live = self.sessions.host.live(session)
-            for lease in live.leases:
-                self._endings.create_task(self._end_of_earlier(session, lease, live.incarnation))
+        machines = ((session, self.sessions.host.live(session)) for session in self.sessions.facts)
+        left = [(session, lease, live.incarnation) for session, live in machines for lease in live.leases]
+        leases = iter(left)
+        for _ in range(min(len(left), RECOVERS)):
+            self._endings.create_task(self._end_earlier(leases))
         for incarnation in list(self.sessions.loads.sessions):
             if not self.cohort.is_alive(incarnation):
                 self.sessions.lose(incarnation)
 
-    async def _end_of_earlier(self, session: str, lease: str, incarnation: str | None) -> None:
+    async def _end_earlier(self, leases: Iterator[tuple[str, str, str | None]]) -> None:
         """A lease of a session that was not bound may be at any replica; it never went on from there."""
-        places = self.cohort.living() if incarnation is None else [self.cohort.place(incarnation)]
-        ends = [self._is_over(place, lease) for place in places if place is not None]
-        if all(await asyncio.gather(*ends)):
-            self._end_turn(session, lease)
+        for session, lease, incarnation in leases:
+            places = self.cohort.living() if incarnation is None else [self.cohort.place(incarnation)]
+            ends = [self._is_over(place, lease) for place in places if place is not None]
+            if all(await asyncio.gather(*ends)):
+                self._end_turn(session, lease)
 
     # -- turns -----------------------------------------------------------------------------------
 
@@ -136,6 +143,7 @@ class Router(Generic[W]):
                 turn = await self._run(call, work, told, Turn(call.lease, prompt_ids), until - clock())
                 if turn.ending in ("stop", "length"):
                     await self._keep(session, turn, told)
+                    await self._until_over(call)
                     return turn
                 raise TurnLost(session, call.lease, turn.ending, f"ended as {turn.ending}")
             except TurnRefused as refusal:
@@ -242,6 +250,14 @@ class Router(Generic[W]):
         del turn.ids[used:], turn.logprobs[used:], turn.versions[used:]
         turn.ending = "stop"
 
+    async def _until_over(self, call: _Call) -> None:
+        """Of a turn that was cut: its lease is over, so that what its caller does next finds no turn active."""
+        if call.sent_to is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CUT_S):
+                    if await self._is_over(call.sent_to, call.lease):
+                        call.sent_to = None
+
     async def _bind(self, session: str, lease: str, place: Place) -> None:
         """The replica has admitted the session's first lease: bind, and let it go on. Raises TurnLost, StorageDown."""
         bound = Session.Bound(replica=place.replica, incarnation=place.incarnation)
@@ -272,7 +288,8 @@ class Router(Generic[W]):
 
     def _end_turn(self, session: str, lease: str) -> None:
         if session in self.sessions.host and lease in self.sessions.host.live(session).leases:
-            self.sessions.host.step(session, Session.EndTurn(lease=lease), cause=lease)
+            # Noted: a next life has to ask replicas for the leases that it finds open.
+            self.sessions.host.step(session, Session.EndTurn(lease=lease), cause=lease, noted=True)
 
     async def _end_when_known(self, call: _Call, place: Place) -> None:
         """End the turn once its lease has settled or is lost; a lease without an end keeps it open."""

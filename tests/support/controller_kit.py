@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grpc import aio
-from rollout_kit import Weights
+from rollout_kit import VOCABULARY, Weights
 from traced_run import Process
 
 from sluicegate.protocol.client import CallError, dial
@@ -50,12 +50,12 @@ class Run:
 
     def __init__(
         self, folder: Path, roster: Roster, launcher: Launcher, settings: dict[str, Any],
-        rollout: dict[str, Any] | None = None, budget: Budget | None = None,
+        rollout: dict[str, Any] | None = None, budget: Budget | None = None, vocabulary: int = VOCABULARY,
     ) -> None:  # fmt: skip
         self.folder, self.roster, self.launcher, self.settings = folder, roster, launcher, settings
         self.rollout = rollout or {}
         """Settings of replicas that are not the usual ones."""
-        self.weights = Weights(RUN, folder)
+        self.weights = Weights(RUN, folder, vocabulary=vocabulary)
         self.supervisor = Supervisor(roster, launcher, budget or Budget(lives=8, all_lives=30))
         self.client = ControllerClient.of_register(self.register_path, within=WITHIN_S)
         self.controllers: list[Worker] = []
@@ -306,7 +306,7 @@ class Run:
 @asynccontextmanager
 async def running(
     folder: Path, *replicas: str, mode: Mode = Mode.WAIT, rollout: dict[str, Any] | None = None,
-    budget: Budget | None = None, **settings: Any,
+    budget: Budget | None = None, vocabulary: int = VOCABULARY, **settings: Any,
 ) -> AsyncIterator[Run]:  # fmt: skip
     """A run with these replicas, ready, and no controller yet. All of it has ended when the context is left.
 
@@ -317,7 +317,7 @@ async def running(
     chosen = {"mode": mode, "deadline_ms": 40_000, "takeover_ms": 80_000, "call_ms": 8_000, **settings}
     with Roster(folder / "register.db") as roster:
         async with Launcher(folder / "processes", environment={"OMP_NUM_THREADS": "1"}) as launcher:
-            run = Run(folder, roster, launcher, chosen, rollout, budget)
+            run = Run(folder, roster, launcher, chosen, rollout, budget, vocabulary)
             async with run.supervisor:
                 for name in replicas:
                     run.keep_replica(name)

@@ -65,12 +65,13 @@ class Publisher(Protocol):
 
 @dataclass
 class Weights:
-    """Versions of a run, published without a trainer: version v has the weights of seed `seeds[v]`, or v."""
+    """Versions of a run, published without a trainer: version v is `models[v]`, or of seed `seeds[v]` or v."""
 
     run: str
     folder: Path
     seeds: dict[int, int] = field(default_factory=dict)
     vocabulary: int = VOCABULARY
+    models: dict[int, torch.nn.Module] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.store = ManifestStore(self.folder / "manifests")
@@ -86,7 +87,7 @@ class Weights:
     def publish(self, version: int) -> Manifest:
         if version in self.publisher.published():
             return self.store.get(version)
-        tensors = canonical_tensors(self.make(self.seeds.get(version, version)))
+        tensors = canonical_tensors(self.models.get(version) or self.make(self.seeds.get(version, version)))
         manifest = self.publisher.publish(version, version, tensors.items(), torch.float32)
         self.store.put(manifest)
         return manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import Any
 
 import httpx
 import torch
-from chat_kit import make_tokenizer
+from chat_kit import make_tokenizer, vocabulary
 from rollout_kit import Weights
-from tokenizers import Tokenizer
 from traced_run import Publisher
 
+from sluicegate.runtime.chat.form import Message, Tool
+from sluicegate.runtime.chat.template import Template
 from sluicegate.runtime.controller.client import ControllerClient
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.process import ruling
@@ -129,10 +130,7 @@ async def chatting(folder: Path, *names: str, mode: Mode = Mode.KEEP, version: i
     """A run with these replicas, at a version if one is given, and no session server yet."""
     (folder / "shm").mkdir()
     (folder / "trace").mkdir()
-    probe = folder / "tokenizer"
-    make_tokenizer(probe)
-    vocabulary = len(Tokenizer.from_file(str(probe / "tokenizer.json")).get_vocab(with_added_tokens=True))
-    weights = Weights(RUN, folder, vocabulary=vocabulary)
+    weights = Weights(RUN, folder, vocabulary=vocabulary())
     make_tokenizer(weights.model)
     ruled = ControllerConfig(
         run=RUN, register=folder / "register.db", manifests=folder / "manifests", shm_root=folder / "shm",
@@ -156,9 +154,28 @@ async def chatting(folder: Path, *names: str, mode: Mode = Mode.KEEP, version: i
         yield chat
 
 
-async def until(holds: Any, within: float = 30) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], within: float = 30) -> None:
+    """Return once it holds, looked at from outside as a client would."""
     async with asyncio.timeout(within):
-        while not (await found if asyncio.iscoroutine(found := holds()) else found):
+        while not await holds():  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.02)
+
+
+def taught(
+    weights: Weights, conversation: Sequence[Message], tools: Sequence[Tool], steps: int = 80
+) -> torch.nn.Module:
+    """A model that says what the assistant says in this conversation, when it is asked greedily."""
+    template = Template.load(weights.model)
+    ids = torch.tensor([template.encode(template.render(conversation, tools, asks=False))])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model: Any = weights.make(0)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(steps):
+            loss = model(input_ids=ids, labels=ids).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return model
 
 
