@@ -1,4 +1,4 @@
-"""Agents over HTTP while weights are swapped under them: each is answered, none is moved, each token is the engine's."""
+"""Agents over HTTP while weights are swapped: all are answered, none is moved, each token is the engine's."""
 
 from __future__ import annotations
 
