@@ -44,6 +44,16 @@ _ONCE = (
 )  # fmt: skip
 
 
+ROUTES: tuple[tuple[str, str, Api, str], ...] = (
+    ("POST", "/v1/chat/completions", OPENAI, "chat_completions"),
+    ("POST", "/v1/messages", ANTHROPIC, "messages"),
+    ("POST", "/v1/responses", OPENAI, "responses"),
+    ("GET", "/v1/models", OPENAI, "models"),
+    ("GET", "/health", OPENAI, "health"),
+)
+"""Method, path, the API whose form errors have, and the method of `Service`; sessions have a table of their own."""
+
+
 class Service:
     """What one session server does for HTTP calls; `tier` answers them. `health` says how it stands."""
 
@@ -58,17 +68,12 @@ class Service:
 
     def app(self) -> Starlette:
         """The ASGI app."""
-        routes = [
-            self._route("/v1/chat/completions", OPENAI, "POST", lambda r, b: self._generate(OPENAI, r, b)),
-            self._route("/v1/messages", ANTHROPIC, "POST", lambda r, b: self._generate(ANTHROPIC, r, b)),
-            self._route("/v1/responses", OPENAI, "POST", self._not_implemented),
-            self._route("/v1/models", OPENAI, "GET", self._models),
-            self._route("/health", OPENAI, "GET", self._show_health),
-            *(self._route(path, OPENAI, method, work) for path, method, work in self._api.routes()),
-        ]
+        here = [(method, path, api, getattr(self, name)) for method, path, api, name in ROUTES]
+        theirs = [(method, path, OPENAI, work) for method, path, work in self._api.routes()]
+        routes = [self._route(*route) for route in (*here, *theirs)]
         return Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._wrong_method})
 
-    def _route(self, path: str, api: Api, method: str, work: Work) -> Route:
+    def _route(self, method: str, path: str, api: Api, work: Work) -> Route:
         async def handle(request: Request) -> Response:
             try:
                 _require_once(request)
@@ -110,6 +115,15 @@ class Service:
         return bytes(body)
 
     # -- generation ------------------------------------------------------------------------------
+
+    async def chat_completions(self, request: Request, body: bytes) -> Response:
+        """A generation as OpenAI's API has it, whole or as a stream; `session_id` or X-Session-ID says of which session."""
+        return await self._generate(OPENAI, request, body)
+
+    async def messages(self, request: Request, body: bytes) -> Response:
+        """A generation as Anthropic's API has it, whole or as a stream; `session_id` or X-Session-ID says of which
+        session."""
+        return await self._generate(ANTHROPIC, request, body)
 
     async def _generate(self, api: Api, request: Request, raw: bytes) -> Response:
         caller = self.callers.of(request.headers)
@@ -179,14 +193,17 @@ class Service:
 
     # -- the rest --------------------------------------------------------------------------------
 
-    async def _not_implemented(self, request: Request, body: bytes) -> Response:
+    async def responses(self, request: Request, body: bytes) -> Response:
+        """Not there: 501."""
         raise refusal("not_implemented", "this server has no /v1/responses: use /v1/chat/completions")
 
-    async def _models(self, request: Request, body: bytes) -> Response:
+    async def models(self, request: Request, body: bytes) -> Response:
+        """The model that answers."""
         self.callers.of(request.headers)
         return Response(await self.tier.models(), media_type="application/json")
 
-    async def _show_health(self, request: Request, body: bytes) -> Response:
+    async def health(self, request: Request, body: bytes) -> Response:
+        """How the server stands: `ok`, `installing` while weights are swapped, `waiting`, or `storage`."""
         return JSONResponse(self._health())
 
     async def _missing(self, request: Request, error: Exception) -> Response:

@@ -31,6 +31,23 @@ MOST_AT_ONCE = 100_000
 _LIMIT = re.compile(r"[0-9]{1,6}")
 
 
+ROUTES: tuple[tuple[str, str, str], ...] = (
+    ("POST", "/v1/sessions", "begin"),
+    ("GET", "/v1/sessions", "list"),
+    ("POST", "/v1/sessions/retire", "retire_many"),
+    ("GET", "/v1/sessions/{session}", "show"),
+    ("DELETE", "/v1/sessions/{session}", "retire"),
+    ("POST", "/v1/sessions/{session}/finish", "finish"),
+    ("POST", "/v1/sessions/{session}/retire", "retire"),
+    ("POST", "/v1/sessions/{session}/take", "take"),
+    ("GET", "/v1/sessions/{session}/trace", "trace"),
+    ("POST", "/v1/sessions/{session}/release", "release"),
+    ("POST", "/v1/consumers/{consumer}/renew", "renew"),
+    ("POST", "/v1/consumers/{consumer}/lost", "lost"),
+)
+"""Method, path, and the method of `SessionsApi`."""
+
+
 class SessionsApi:
     """The endpoints below `/v1/sessions` and `/v1/consumers`."""
 
@@ -38,22 +55,8 @@ class SessionsApi:
         self._sessions, self._callers, self._settings = sessions, callers, settings
 
     def routes(self) -> list[tuple[str, str, Work]]:
-        """Path, method and what is done."""
-        one = "/v1/sessions/{session}"
-        return [
-            ("/v1/sessions", "POST", self.begin),
-            ("/v1/sessions", "GET", self.list),
-            ("/v1/sessions/retire", "POST", self.retire_many),
-            (one, "GET", self.show),
-            (one, "DELETE", self.retire),
-            (f"{one}/finish", "POST", self.finish),
-            (f"{one}/retire", "POST", self.retire),
-            (f"{one}/take", "POST", self.take),
-            (f"{one}/trace", "GET", self.trace),
-            (f"{one}/release", "POST", self.release),
-            ("/v1/consumers/{consumer}/renew", "POST", self.renew),
-            ("/v1/consumers/{consumer}/lost", "POST", self.lost),
-        ]
+        """Method, path and what is done."""
+        return [(method, path, getattr(self, name)) for method, path, name in ROUTES]
 
     def require_room(self, caller: Caller, session: str) -> None:
         """Raises HttpError where the caller's token has as many sessions as it may."""
@@ -96,6 +99,7 @@ class SessionsApi:
         return JSONResponse({"object": "list", "data": found})
 
     async def show(self, request: Request, body: bytes) -> Response:
+        """How a session stands: state, binding, turns that run, generations that are stored."""
         session = self._own(request)
         live, facts = self._sessions.live(session), self._sessions.facts[session]
         return JSONResponse(
@@ -110,11 +114,13 @@ class SessionsApi:
     # -- the rest of its life --------------------------------------------------------------------
 
     async def finish(self, request: Request, body: bytes) -> Response:
+        """The conversation is complete: its trace can be taken. Refused while a turn is active."""
         session = self._own(request)
         await self._sessions.finish(session)
         return _said(session, "FINISHED")
 
     async def retire(self, request: Request, body: bytes) -> Response:
+        """End the session, once its turns have ended; refused while its trace is read. The id is used up."""
         session = self._own(request)
         await self._sessions.retire(session)
         return _said(session, "RETIRED" if session not in self._sessions else self._sessions.live(session).state)
@@ -134,6 +140,7 @@ class SessionsApi:
         return JSONResponse({"retired": len(set(names)) - len(refused), "refused": refused})
 
     async def take(self, request: Request, body: bytes) -> Response:
+        """Begin to read the trace as the `consumer` of the body, one life of a process (role control)."""
         self._caller(request, Role.CONTROL)
         session, consumer = request.path_params["session"], _consumer(parsed(body)["consumer"])
         tree = await self._sessions.take(session, consumer)
@@ -141,7 +148,7 @@ class SessionsApi:
         return JSONResponse({"id": session, "state": "TRAINING", "tier": tier, "generations": len(tree)})
 
     async def trace(self, request: Request, body: bytes) -> Response:
-        """What is trained on, as lines of JSON; see `export.py`."""
+        """What is trained on, as lines of JSON, for the present `consumer` of the query (role control)."""
         self._caller(request, Role.CONTROL)
         session, consumer = request.path_params["session"], request.query_params.get("consumer", "")
         tree = self._sessions.read(session, consumer)
@@ -158,17 +165,20 @@ class SessionsApi:
         return StreamingResponse(content(), media_type="application/x-ndjson")
 
     async def release(self, request: Request, body: bytes) -> Response:
+        """The `consumer` of the body has read the trace: the session retires and the trace is freed (role control)."""
         self._caller(request, Role.CONTROL)
         session = request.path_params["session"]
         await self._sessions.release(session, _consumer(parsed(body)["consumer"]))
         return _said(session, "RETIRED")
 
     async def renew(self, request: Request, body: bytes) -> Response:
+        """The consumer lives (role control)."""
         self._caller(request, Role.CONTROL)
         self._sessions.hear(request.path_params["consumer"])
         return JSONResponse({"consumer": request.path_params["consumer"]})
 
     async def lost(self, request: Request, body: bytes) -> Response:
+        """The consumer has died: what it read can be taken again (role control)."""
         self._caller(request, Role.CONTROL)
         given_back = await self._sessions.consumer_lost(request.path_params["consumer"])
         return JSONResponse({"consumer": request.path_params["consumer"], "given_back": given_back})
