@@ -18,14 +18,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
-from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps
+from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps, decode_saved
 from .store import MemoryStore, Store
 from .tasks import Tasks
 from .watch import Change, Watcher
@@ -42,6 +42,7 @@ Lives = Callable[[str, Any, bool], None]
 it is dropped, with None."""
 
 _cause: ContextVar[str] = ContextVar("cause", default="")
+_NOBODY: frozenset[Watcher] = frozenset()
 
 
 def current_cause() -> str:
@@ -68,11 +69,13 @@ class Slot:
         """The number and message of the last snapshot that was asked for."""
         self.ticket: Ticket | None = None
         """The last stored step, while it is on its way to the disk."""
-        self.held: deque[tuple[Ticket, tuple[Any, ...], Change | None, str]] = deque()
-        """What follows steps at and after that: ticket, outputs, change, cause."""
-        self.outbox: deque[tuple[Any, str]] = deque()
+        self.held: deque[tuple[Ticket, tuple[Any, ...], Change | None, str]] | None = None
+        """What follows steps at and after that: ticket, outputs, change, cause. An empty one would take more memory
+        than all else of an instance that is at rest."""
+        self.outbox: deque[tuple[Any, str]] | None = None
+        """Outputs that wait for the runner."""
         self.runner: asyncio.Task[None] | None = None
-        self.watchers: set[Watcher] = set()
+        self.watchers: frozenset[Watcher] = _NOBODY
 
 
 class MachineHost:
@@ -152,11 +155,16 @@ class MachineHost:
     def restore(self, instance: str) -> bool:
         """Go on from the last stored snapshot, with its number; whether there was one."""
         saved = self.steps.saved(self.wire.name, instance)
-        if saved is None:
-            return False
-        snapshot = self.wire.value(self.wire.snapshot.FromString(saved.snapshot))
-        self._add(instance, snapshot.live(), saved.number, True)
-        return True
+        if saved is not None:
+            self._go_on(instance, saved)
+        return saved is not None
+
+    def restore_all(self, instances: Iterable[str]) -> None:
+        """`restore` each of these of which there is a snapshot; all that are stored are read at once."""
+        found = self.steps.all_saved(self.wire.name)
+        for instance in instances:
+            if (saved := found.get(instance)) is not None:
+                self._go_on(instance, decode_saved(saved))
 
     def drop(self, instance: str) -> None:
         """Forget an instance that has ended: its queued outputs still run, its answers are kept."""
@@ -188,12 +196,18 @@ class MachineHost:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def step(self, instance: str, event: Any, cause: str = "") -> Outcome:
-        """Step now, and store nothing: the way of the hot path. Raises UnknownInstance."""
+    def step(self, instance: str, event: Any, cause: str = "", *, noted: bool = False) -> Outcome:
+        """Step now, and wait for no store: the way of the hot path. Raises UnknownInstance.
+
+        What is `noted` is stored with the next step that has to be, so that a next life most likely knows of it.
+        """
         slot = self._slot(instance)
         cause = cause or _cause.get()
         number = slot.number
         outcome = self._step(slot, event, cause)
+        if noted and slot.number != number:
+            saved = Saved(self.incarnation, slot.number, self._message(slot).SerializeToString())
+            self.journal.add(Record(self.wire.name, instance, "", None, saved), rides=True)
         if outcome.outputs or slot.watchers:
             self._follow(slot, event, outcome, cause, number)
         return outcome
@@ -265,7 +279,7 @@ class MachineHost:
         """
         slot = self._slot(instance)
         watcher = Watcher()
-        slot.watchers.add(watcher)
+        slot.watchers |= {watcher}
         last = -2
         try:
             while (change := await watcher.next()) is not None:
@@ -277,9 +291,13 @@ class MachineHost:
                 last = transition.number
                 yield transition
         finally:
-            slot.watchers.discard(watcher)
+            slot.watchers -= {watcher}
 
     # -- inside ----------------------------------------------------------------------------------
+
+    def _go_on(self, instance: str, saved: Saved) -> None:
+        snapshot = self.wire.value(self.wire.snapshot.FromString(saved.snapshot))
+        self._add(instance, snapshot.live(), saved.number, True)
 
     def _add(self, instance: str, live: Any, number: int, goes_on: bool = False) -> None:
         if instance in self._slots:
@@ -359,12 +377,16 @@ class MachineHost:
         while slot.held and slot.held[0][0].done:
             _, outputs, change, cause = slot.held.popleft()
             self._release(slot, outputs, change, cause)
+        if not slot.held:
+            slot.held = None
 
     def _follow(self, slot: Slot, event: Any, outcome: Outcome, cause: str, before: int) -> None:
         change = None
         if slot.watchers and slot.number != before:
             change = Change(slot.number, type(event).__name__, outcome.rule, cause)
         if slot.ticket is not None:
+            if slot.held is None:
+                slot.held = deque()
             slot.held.append((slot.ticket, outcome.outputs, change, cause))
         else:
             self._release(slot, outcome.outputs, change, cause)
@@ -374,6 +396,8 @@ class MachineHost:
             for watcher in slot.watchers:
                 watcher.tell(change)
         if outputs:
+            if slot.outbox is None:
+                slot.outbox = deque()
             slot.outbox.extend((output, cause) for output in outputs)
             if slot.runner is None:
                 slot.runner = self._group.create_task(self._run(slot))
@@ -392,3 +416,5 @@ class MachineHost:
                     self._on_failure(slot.instance, output, error)
         finally:
             slot.runner = None
+            if not slot.outbox:
+                slot.outbox = None

@@ -4,7 +4,7 @@ Rules of this file:
 
 - A ticket is done when its record is stored; tickets are done in the order they were given.
 - A write begins as soon as there is a record and no other write runs: it waits for no more to come. What
-  comes meanwhile is the next one.
+  comes meanwhile is the next one. A record that rides begins none, and goes with the next.
 - A store that fails is tried again until it works or the journal is closed: a step that was made is
   neither lost nor undone, and nobody is answered before it is stored.
 - Writes are work given to a thread by the loop, which may be one that does such work itself.
@@ -89,10 +89,13 @@ class Journal(Generic[R]):
         self._given: list[tuple[R, Ticket]] = []
         self._last: Ticket | None = None
         self._is_writing = self._is_closed = False
+        self._is_wanted = False
+        """Whether one of those that were given does not ride."""
         self._thread: _OneThread | None = None
 
-    def add(self, record: R) -> Ticket | None:
-        """Give a record to the journal; None if it is stored already."""
+    def add(self, record: R, *, rides: bool = False) -> Ticket | None:
+        """Give a record to the journal; None if it is stored already. One that `rides` is stored with the next that
+        does not, or by `flush`."""
         if self.store.immediate:
             self.store.write((record,))
             self.figures.records += 1
@@ -100,13 +103,17 @@ class Journal(Generic[R]):
             return None
         self._last = ticket = Ticket()
         self._given.append((record, ticket))
-        if not self._is_writing:
+        self._is_wanted = self._is_wanted or not rides
+        if self._is_wanted and not self._is_writing:
             self._begin()
         return ticket
 
     async def flush(self, within: float) -> None:
         """Wait until what was given is stored, at most `within` seconds."""
         if self._last is not None:
+            self._is_wanted = bool(self._given)
+            if self._is_wanted and not self._is_writing:
+                self._begin()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(within):
                     await self._last.wait()
@@ -126,6 +133,7 @@ class Journal(Generic[R]):
         """Write what there is."""
         self._is_writing = True
         batch, self._given = self._given[:BATCH], self._given[BATCH:]
+        self._is_wanted = self._is_wanted and bool(self._given)
         if self._thread is None:
             self._thread = _OneThread("journal")
         self._try(batch)
@@ -158,7 +166,7 @@ class Journal(Generic[R]):
         figures.seconds += seconds
         figures.longest = max(figures.longest, seconds)
         self._is_writing = False
-        if self._given:
+        if self._is_wanted:
             # While these are told, the next are written.
             self._begin()
         for _, ticket in batch:

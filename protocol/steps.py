@@ -66,6 +66,10 @@ class Steps:
         found = self.store.get(f"instances {machine}", instance).get(_PART)
         return None if found is None else decode_saved(found)
 
+    def all_saved(self, machine: str) -> dict[str, bytes]:
+        """Each instance of which there is a snapshot, with what `decode_saved` reads."""
+        return dict(self.store.values(f"instances {machine}", _PART))
+
     def instances(self, machine: str) -> list[str]:
         """Those of which there is a snapshot."""
         return self.store.keys(f"instances {machine}")

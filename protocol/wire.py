@@ -87,8 +87,6 @@ class Wire(Generic[H]):
     to_message: Callable[[Any], Any]
     to_values: Callable[[Any], tuple[Any, ...]]
     name: str = field(init=False)
-    names: tuple[str, ...] = field(init=False)
-    """Of the attributes of a snapshot: the state and the fields."""
     handlers: tuple[tuple[Any, str], ...] = field(init=False)
     """Output class -> name of the method that handles it."""
     fences: frozenset[str] = field(init=False)
@@ -98,17 +96,12 @@ class Wire(Generic[H]):
         ir: Ir = self.machine.ir
         outputs = tuple((getattr(self.machine, o.name), snake(o.name)) for o in ir.outputs)
         object.__setattr__(self, "name", ir.name)
-        object.__setattr__(self, "names", ("state", *(f.name for f in ir.fields)))
         object.__setattr__(self, "handlers", outputs)
         object.__setattr__(self, "fences", frozenset(f.rule for c in ir.cells for f in c.fences))
 
     def value(self, message: Any) -> Any:
         """The snapshot that a message means. Raises WireError."""
-        snapshot = self.machine.Snapshot
-        made = snapshot.__new__(snapshot)
-        for name, value in zip(self.names, self.to_values(message), strict=True):
-            object.__setattr__(made, name, value)
-        return made
+        return self.machine.Snapshot.of_values(*self.to_values(message))
 
     def answer(self, instance: str, incarnation: str, number: int, snapshot: Any, outcome: Outcome) -> Any:
         """The reply to a step."""

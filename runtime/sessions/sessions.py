@@ -90,9 +90,11 @@ class Sessions:
             await self.kept.journal.close()
 
     def _restore(self) -> None:
-        for session, facts in self.kept.of_server(self.server).items():
+        found = self.kept.of_server(self.server)
+        self.host.restore_all(found)
+        for session, facts in found.items():
             self._add(session, facts)
-            if not self.host.restore(session):
+            if session not in self.host:
                 self.host.create(session, policy=facts.policy)
             live = self.host.live(session)
             self._place(session, live)
@@ -287,6 +289,8 @@ class Sessions:
 
     async def free_trace(self, instance: str) -> None:
         """Bury a session that has retired."""
+        # What was noted of it is not written after it was forgotten.
+        await self.host.journal.flush(self.settings.store)
         if (ticket := self.kept.bury(instance, self.facts[instance].issued)) is not None:
             await ticket.wait()
         self.owned[self.facts.pop(instance).owner] -= 1

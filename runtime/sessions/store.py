@@ -14,6 +14,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import islice
 
 from ...protocol.codec import reading
@@ -86,8 +87,8 @@ class SessionStore:
 
     def of_server(self, server: str) -> dict[str, Facts]:
         """The sessions of one server that are not buried."""
-        found = {session: _facts(session, data) for session, data in self._store.values(_SESSIONS, _PART)}
-        return {session: facts for session, facts in found.items() if facts.server == server}
+        found = ((session, _facts(session, data)) for session, data in self._store.values(_SESSIONS, _PART))
+        return {session: facts for session, facts in found if facts.server == server}
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -103,8 +104,8 @@ class SessionStore:
         """The session has retired: its id is used up, and all else of it goes."""
         self._trees.pop(session, None)
         self._chosen += not issued
-        mark = Add(_GONE, session, _PART, b"", closes=True) if issued else Add(_CHOSEN, session, _PART, b"")
-        return self.journal.add([mark, Drop(_SESSIONS, session), Drop(_TRACES, session), Drop(INSTANCES, session)])
+        drops = (Drop(space, session) for space in (_SESSIONS, _TRACES, INSTANCES))
+        return self.journal.add([mark(session, issued), *drops])
 
     # -- traces ----------------------------------------------------------------------------------
 
@@ -152,10 +153,21 @@ class SessionStore:
                 del self._trees[session]
 
 
+def mark(session: str, issued: bool) -> Add:
+    """What stays of a session that was buried."""
+    return Add(_GONE, session, _PART, b"", closes=True) if issued else Add(_CHOSEN, session, _PART, b"")
+
+
 def _facts(session: str, data: bytes) -> Facts:
     with reading(f"what is kept of session {session!r}"):
-        held = json.loads(data)
-        return Facts(**{**held, "policy": Rebinding(held["policy"])})
+        return _read(data)
+
+
+@lru_cache(4096)
+def _read(data: bytes) -> Facts:
+    """Sessions that were begun alike share what they were begun with."""
+    held = json.loads(data)
+    return Facts(**{**held, "policy": Rebinding(held["policy"])})
 
 
 async def _done(ticket: Ticket | None) -> None:

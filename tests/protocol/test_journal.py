@@ -64,6 +64,26 @@ async def test_a_write_waits_for_no_more_to_come_and_what_comes_meanwhile_is_the
     await journal.close()
 
 
+async def test_a_record_that_rides_is_stored_with_the_next_that_does_not() -> None:
+    store = Slow()
+    journal: Journal[int] = Journal(store)
+    assert journal.add(0, rides=True) is not None
+    await asyncio.sleep(0.05)
+    assert store.batches == []
+    store.open.clear()
+    tickets = give(journal, 1)
+    journal.add(2, rides=True)
+    store.open.set()
+    await stored(*tickets)
+    await asyncio.sleep(0.05)
+    assert store.batches == [[0, 1]]
+    await journal.flush(60)
+    assert store.batches == [[0, 1], [2]]
+    journal.add(3, rides=True)
+    await journal.close()
+    assert store.batches == [[0, 1], [2], [3]]
+
+
 async def test_tickets_are_done_in_their_order_and_those_behind_do_not_hold_up_those_in_front() -> None:
     store, done = Slow(), list[int]()
     journal: Journal[int] = Journal(store)
