@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .protocol.emitter import LayoutError, LockError, Place, StubError, emit, read_lock, stubs, write_lock
+from .reference import grpc_page, http_page
 from .spec import emitter as spec
 from .statemachines.diagram import diagram
 from .statemachines.diagram_text import mermaid, table
@@ -89,6 +90,9 @@ def house(root: Path = ROOT) -> Files:
     header = f"Made by `sluicegate generate` from {names}; change those, not this file."
     texts |= {wire / name: text for name, text in _stubs(hand_written, header).items()}
     texts[root / "docs" / "machines.md"] = machines_page()
+    protos = {path.name: text for path, text in texts.items() if path.suffix == ".proto"}
+    texts[root / "docs" / "grpc.md"] = grpc_page({**hand_written, **protos})
+    texts[root / "docs" / "http.md"] = http_page()
     stale = [p for p in sorted((*proof.glob("*.tla"), *wire.glob("*.p*"))) if p not in texts]
     return Files(texts, tuple(stale))
 

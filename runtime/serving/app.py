@@ -117,7 +117,8 @@ class Service:
     # -- generation ------------------------------------------------------------------------------
 
     async def chat_completions(self, request: Request, body: bytes) -> Response:
-        """A generation as OpenAI's API has it, whole or as a stream; `session_id` or X-Session-ID says of which session."""
+        """A generation as OpenAI's API has it, whole or as a stream; `session_id` or X-Session-ID says of which
+        session."""
         return await self._generate(OPENAI, request, body)
 
     async def messages(self, request: Request, body: bytes) -> Response:
