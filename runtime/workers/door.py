@@ -21,7 +21,7 @@ from ...protocol.refusals import STORAGE
 from ..engines import Request
 from ..watching.context import parent
 from .records import require_text
-from .run import NOBODY, Run, Sender
+from .run import Run
 
 CLOSED = "closed"
 _REMEMBERED = 100_000
@@ -43,14 +43,13 @@ class Call:
     chosen: bool = True
     """Whether the caller chose its id."""
     client: str = ""
-    sender: Sender = NOBODY
     waits: bool = False
     """Whether it goes to the engine only once its client says so."""
     parent: Any = field(default_factory=parent)
     """What it is a part of, for who watches."""
 
     def __post_init__(self) -> None:
-        require_text(lease=self.lease, session=self.session, client=self.client, server=self.sender.server)
+        require_text(lease=self.lease, session=self.session, client=self.client)
         for name, value in self.labels.items():
             require_text(**{"the name of a label": name, "a label": value})
 
@@ -143,13 +142,6 @@ class Door:
         if len(self._aborted) > _REMEMBERED:
             self._aborted.popitem(last=False)
         return False
-
-    def dismiss(self, why: Callable[[Call], Refusal | None]) -> None:
-        """Who waits and is given a refusal waits no longer."""
-        for place in tuple(self._line):
-            if (refusal := why(place[0])) is not None:
-                self._line.remove(place)
-                place[1].set_result(refusal)
 
     def shut(self) -> None:
         """The process ends: who waits or comes is refused."""

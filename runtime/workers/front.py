@@ -28,7 +28,6 @@ from ..tracelog import TraceLog
 from ..watching.context import begin_front
 from .config import require_positive
 from .door import Call, Door, Refusal
-from .fences import Fences
 from .gate import GateActions
 from .leases import Leases
 from .records import LeaseStore
@@ -107,7 +106,6 @@ class Front:
         self.gate: GateActions
         self.leases: Leases
         self.door: Door
-        self.fences: Fences
         self.server: Server
 
     async def __aenter__(self) -> Self:
@@ -132,7 +130,6 @@ class Front:
             self._admit, limit=bounds.hold_limit, longest=bounds.hold,
             per_client=bounds.per_client, open_of=lambda client: leases.open_of[client],
         )  # fmt: skip
-        self.fences = Fences(self.door, leases)
         stack.push_async_callback(leases.close)
         gates = MachineHost(
             GATE, gate, incarnation=self.incarnation, grace=bounds.stop,
@@ -171,8 +168,6 @@ class Front:
 
     async def enter(self, call: Call) -> Run:
         """Admit a request, at once or after waiting, and record that. Raises Refusal."""
-        if (stale := self.fences.refusal(call.sender)) is not None:
-            raise self.door.refuse(stale.reason, stale.text, retry=stale.retry)
         run = await self.door.enter(call)
         try:
             await self.leases.record_admission(run, call.labels)

@@ -109,9 +109,7 @@ class Leases:
 
     def begin(self, call: Call, epoch: int, version: int | None) -> Run:
         """A lease that the gate has just admitted."""
-        run = Run(
-            self, call.request, call.session, epoch, version, client=call.client, sender=call.sender, waits=call.waits
-        )
+        run = Run(self, call.request, call.session, epoch, version, client=call.client, waits=call.waits)
         self.host.create(run.lease, session=run.session)
         self._watch(run)
         self._set_timer(run, self._unsettled, self._overdue)
@@ -227,7 +225,6 @@ class Leases:
                 # Whoever still listens is let go; the next life of this process accounts for it.
                 run.ending, run.why = LOST, "this life of the replica ended before it"
                 run.wake.set()
-                run.closed.set()
         await self.journal.close()
 
     # -- outputs of the machine ------------------------------------------------------------------
@@ -341,7 +338,6 @@ class Leases:
         if run.timer is not None:
             run.timer.cancel()
         run.wake.set()
-        run.closed.set()
         if run.client:
             self.open_of[run.client] -= 1
             if not self.open_of[run.client]:

@@ -28,11 +28,11 @@ from ..weights import ManifestError, WeightsError
 from .door import Call, Refusal
 from .front import Front
 from .leases import LOST
-from .run import Run, Sender
+from .run import Run
 
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256
-"""The longest request id, session or name of a session server, in bytes: every reply of the gate names its leases."""
+"""The longest request id or session, in bytes: every reply of the gate names its leases."""
 WEIGHTS = "WEIGHTS"
 """The reason of a refused staging."""
 _REASONS = {
@@ -82,26 +82,12 @@ class RolloutServicer(rpc.RolloutServicer):
         await context.write(pb.GenerateChunk(finish_reason=_finish_reason(run), text=run.why))
 
     async def Proceed(self, request: pb.ProceedRequest, context: Context) -> pb.ProceedAnswer:
-        await self._require_short(context, "Proceed", request_id=request.request_id)
+        await self._require_short(context, "Proceed", request.request_id)
         run = self._front.leases.runs.get(request.request_id)
         return pb.ProceedAnswer(running=run is not None and self._front.leases.proceed(run))
 
-    async def Fence(self, request: pb.FenceRequest, context: Context) -> pb.FenceAnswer:
-        await self._require_short(context, "Fence", server=request.server)
-        if not request.server:
-            text = "server: name the session server whose earlier lives are to end"
-            await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text, retry=False, event="Fence")
-        try:
-            ended = await self._front.fences.fence(Sender(request.server, request.life))
-        except Refusal as refusal:
-            reason, text = refusal.reason, refusal.text
-            code = StatusCode.FAILED_PRECONDITION
-            await self._refuse(context, code, reason, text, retry=refusal.retry, event="Fence")
-        leases = [pb.FencedLease(request_id=r.lease, session=r.session, ending=_finish_reason(r)) for r in ended]
-        return pb.FenceAnswer(leases=leases)
-
     async def Abort(self, request: pb.AbortRequest, context: Context) -> pb.AbortAnswer:
-        await self._require_short(context, "Abort", request_id=request.request_id)
+        await self._require_short(context, "Abort", request.request_id)
         run = self._front.leases.runs.get(request.request_id)
         if run is None:
             return pb.AbortAnswer(running=self._front.door.abort(request.request_id))
@@ -133,8 +119,8 @@ class RolloutServicer(rpc.RolloutServicer):
             front.door.refuse(INCARNATION.lower(), text)
             raise Refusal(INCARNATION, text, retry=False)
         sampling, chosen = request.sampling, bool(request.request_id)
-        if max(len(text.encode()) for text in (request.request_id, request.session, request.server)) > ID_LIMIT:
-            raise ValueError(f"request_id, session and server: at most {ID_LIMIT} bytes")
+        if max(len(request.request_id.encode()), len(request.session.encode())) > ID_LIMIT:
+            raise ValueError(f"request_id and session: at most {ID_LIMIT} bytes")
         if not 0 <= request.hold < math.inf:
             raise ValueError("hold is a number of seconds, at least 0")
         if len(request.prompt_token_ids) > self._longest_prompt:
@@ -152,9 +138,8 @@ class RolloutServicer(rpc.RolloutServicer):
         front.engine.check(asked)
         pin = request.version if request.HasField("version") else None
         return Call(
-            asked, request.session, pin, request.hold, dict(request.labels), chosen, client,
-            sender=Sender(request.server, request.life), waits=request.waits,
-        )  # fmt: skip
+            asked, request.session, pin, request.hold, dict(request.labels), chosen, client, waits=request.waits,
+        )
 
     async def _deliver(self, run: Run, context: Context) -> None:
         """Tokens as they come, until the lease is closed."""
@@ -167,11 +152,10 @@ class RolloutServicer(rpc.RolloutServicer):
             if run.ending and not run.fresh:
                 return
 
-    async def _require_short(self, context: Context, event: str, **texts: str) -> None:
-        for name, text in texts.items():
-            if len(text.encode()) > ID_LIMIT:
-                said = f"{name}: at most {ID_LIMIT} bytes"
-                await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, said, retry=False, event=event)
+    async def _require_short(self, context: Context, event: str, request_id: str) -> None:
+        if len(request_id.encode()) > ID_LIMIT:
+            text = f"request_id: at most {ID_LIMIT} bytes"
+            await self._refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text, retry=False, event=event)
 
     async def _refuse(
         self, context: Context, code: StatusCode, reason: str, text: str, *, retry: bool, event: str = "Admit"

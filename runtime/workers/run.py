@@ -13,7 +13,7 @@ import asyncio
 from array import array
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...statemachines.compiler import Outcome
 from ...statemachines.lease import Lease
@@ -23,29 +23,19 @@ if TYPE_CHECKING:
     from .leases import Leases
 
 
-class Sender(NamedTuple):
-    """One life of a session server, by its name and its number; without a name: none."""
-
-    server: str = ""
-    life: int = 0
-
-
-NOBODY = Sender()
-
-
 class Run:
     """One lease on its way: a sink of the engine, and what its client has not heard yet."""
 
     __slots__ = (
-        "_leases", "began", "client", "closed", "ending", "epoch", "fresh", "ids", "is_told", "lease", "logprobs",
-        "reason", "request", "sender", "session", "spans", "timer", "version", "waits", "wake", "why",
+        "_leases", "began", "client", "ending", "epoch", "fresh", "ids", "is_told", "lease", "logprobs",
+        "reason", "request", "session", "spans", "timer", "version", "waits", "wake", "why",
     )  # fmt: skip
 
     def __init__(
         self, leases: Leases, request: Request, session: str, epoch: int, version: int | None,
-        *, client: str = "", sender: Sender = NOBODY, waits: bool = False,
+        *, client: str = "", waits: bool = False,
     ) -> None:  # fmt: skip
-        self._leases, self.client, self.sender = leases, client, sender
+        self._leases, self.client = leases, client
         self.waits, self.is_told = waits, False
         """Whether it waits to go on to the engine; whether its client knows what it was admitted to."""
         self.began = asyncio.get_running_loop().time()
@@ -61,7 +51,7 @@ class Run:
         self.why = ""
         self.ending = ""
         """How the lease closed: an ending, or `lost`; empty while it is open."""
-        self.wake, self.closed = asyncio.Event(), asyncio.Event()
+        self.wake = asyncio.Event()
         self.timer: asyncio.TimerHandle | None = None
         """Of what it waits for now: to go on, or to be settled."""
 

@@ -167,7 +167,7 @@ def test_all_of_a_machine_needs_control_and_only_generation_and_what_its_clients
         for path, roles in needs_of(Entered(name, roles_of(name, machine))).items()
         if roles != {Role.CONTROL}
     }
-    assert data == {f"/sluicegate.v1.Rollout/{method}" for method in ("Generate", "Proceed", "Abort", "Fence")}
+    assert data == {f"/sluicegate.v1.Rollout/{method}" for method in ("Generate", "Proceed", "Abort")}
 
 
 @pytest.mark.parametrize(

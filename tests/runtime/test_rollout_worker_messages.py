@@ -99,8 +99,7 @@ def test_a_live_worker_stands_where_its_table_says_whatever_comes(tmp_path: Path
     }
     assert len(told.worker) >= CELLS, str(told)
     assert min(told.met[kind] for kind in ("OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "answers")) > 20, str(told)
-    servers = ("never went on", "proceeds: True", "proceeds: False", "fences", "fenced leases")
-    assert min(told.met[kind] for kind in (*servers, "not let in: stale_server")) > 3, str(told)
+    assert min(told.met[kind] for kind in ("never went on", "proceeds: True", "proceeds: False")) > 3, str(told)
 
 
 @pytest.mark.soak

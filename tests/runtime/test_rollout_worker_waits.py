@@ -1,4 +1,4 @@
-"""Requests that wait to go on, and session servers whose earlier life is fenced, over a real worker's servers.
+"""Requests that wait to go on until their client lets them, over a real worker's servers.
 
 One worker serves most tests; when it ends its log is judged by the tables and the rules between them.
 """
@@ -16,25 +16,10 @@ import pytest_asyncio
 from grpc import StatusCode, aio
 
 from sluicegate.protocol.generated import rollout_pb2
-from sluicegate.protocol.generated.gate_service import GATE
-from sluicegate.protocol.refusals import detail
 from sluicegate.runtime.engines import TorchEngine
 from sluicegate.statemachines.sorts import Mode
 
-from ..support.rollout_kit import (
-    REASON,
-    Answer,
-    Disk,
-    Driven,
-    Refused,
-    Weights,
-    command,
-    first_tokens,
-    last,
-    served,
-    shows,
-    standing,
-)
+from ..support.rollout_kit import Disk, Driven, Weights, command, first_tokens, last, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 BOUND = 30.0
@@ -89,24 +74,6 @@ async def begun(gate: Driven, lease: str, **given: Any) -> Any:
 
 async def proceed(gate: Driven, lease: str) -> bool:
     return (await gate.data.Proceed(rollout_pb2.ProceedRequest(request_id=lease), timeout=BOUND)).running
-
-
-async def fence(gate: Driven, server: str, life: int, within: float = BOUND) -> dict[str, tuple[str, str]]:
-    """Session and ending of each lease that the answer names. Raises Refused."""
-    try:
-        answer = await gate.data.Fence(rollout_pb2.FenceRequest(server=server, life=life), timeout=within)
-    except aio.AioRpcError as error:
-        found = detail(error, GATE.reply)
-        if found is None:
-            raise
-        raise Refused(found) from error
-    named = {x.request_id: (x.session, _word(x.ending)) for x in answer.leases}
-    assert len(named) == len(answer.leases)
-    return named
-
-
-def _word(reason: Any) -> str:
-    return REASON.Name(reason).removeprefix("FINISH_REASON_").lower()
 
 
 async def ends_unsent(gate: Driven, lease: str) -> None:
@@ -261,102 +228,3 @@ async def test_a_drain_that_aborts_ends_it_at_once_and_it_was_not_sent(
     assert shared[1].health().tokens == made
     await command(gate, "resume")
     await gate.close()
-
-
-# -- an earlier life is fenced -----------------------------------------------------------------------
-
-
-async def test_a_fence_ends_what_runs_waits_and_is_held_of_earlier_lives_and_only_that(gate: Driven) -> None:
-    def of(server: str, life: int) -> dict[str, Any]:
-        return {"server": server, "life": life, "session": f"of-{server}", "incarnation": gate.ready["incarnation"]}
-
-    assert (await gate.generate(request_id="f-done", **of("s", 1))).reason == "length"
-    runs = gate.stream(request_id="f-runs", max_tokens=3000, **of("s", 1))
-    await first_tokens(runs)
-    waits, later = await begun(gate, "f-waits", **of("s", 1)), await begun(gate, "f-later", **of("s", 2))
-    other, nobody = await begun(gate, "f-other", **of("t", 1)), await begun(gate, "f-nobody")
-    await gate.seal()
-    held = [
-        asyncio.create_task(gate.generate(request_id=f"f-held-{server}", hold=60.0, **of(server, 1))) for server in "ts"
-    ]
-    await shows(gate, lambda shown: shown.waiting == 2)
-    ended = await fence(gate, "s", 2)
-    assert ended == {
-        "f-done": ("of-s", "length"), "f-runs": ("of-s", "aborted"), "f-waits": ("of-s", "not_sent"),
-    }  # fmt: skip
-    assert (await gate.now()).active == {"f-later", "f-other", "f-nobody"}
-    assert [(await last(stream)).reason for stream in (runs, waits)] == ["aborted", "not_sent"]
-    for stale in (held[1], gate.generate(request_id="f-new", hold=60.0, **of("s", 1))):
-        with pytest.raises(Refused) as refused:
-            await stale
-        assert (refused.value.reason, refused.value.retry) == ("stale_server", False)
-    assert dict((await standing(gate)).refused)["stale_server"] == 2
-    with pytest.raises(Refused) as refused:
-        await fence(gate, "s", 1)
-    assert (refused.value.reason, refused.value.retry) == ("stale_server", False)
-    assert await fence(gate, "s", 2) == ended, "a repeat answers the same"
-    await command(gate, "resume")
-    await gate.close()
-    assert (await held[0]).reason == "length"
-    for lease, stream in {"f-later": later, "f-other": other, "f-nobody": nobody}.items():
-        assert await proceed(gate, lease)
-        assert (await last(stream)).reason == "length"
-    assert (await gate.generate(**of("s", 2))).reason == "length"
-
-
-async def test_a_fence_that_finds_nothing_answers_at_once_and_needs_a_name(gate: Driven) -> None:
-    assert await fence(gate, "none", 7) == {}
-    assert await fence(gate, "none", 8) == {}
-    with pytest.raises(Refused, match="STALE_SERVER"):
-        await gate.generate(server="none", life=7)
-    for name in ("", "x" * 257):
-        with pytest.raises(Refused, match="MALFORMED"):
-            await fence(gate, name, 1)
-    with pytest.raises(Refused, match="MALFORMED"):
-        await gate.generate(server="x" * 257)
-
-
-async def test_what_is_on_its_way_when_the_fence_comes_is_refused_or_ended(gate: Driven) -> None:
-    async def ask(number: int) -> str:
-        try:
-            waits = number % 2 == 0
-            answer = await gate.generate(request_id=f"way-{number}", server="w", life=1, max_tokens=3000, waits=waits)
-        except Refused as refused:
-            return f"refused {refused.reason}"
-        return answer.reason
-
-    first = asyncio.create_task(ask(0))
-    await gate.until(lambda g: g.active, BOUND)
-    asked = [first, *(asyncio.create_task(ask(number)) for number in range(1, 20))]
-    fences = [asyncio.create_task(fence(gate, "w", 2)) for _ in range(2)]
-    asked += [asyncio.create_task(ask(number)) for number in range(20, 40)]
-    named = (await asyncio.gather(*fences))[1]
-    assert not {lease for lease in (await gate.now()).active if lease.startswith("way-")}
-    became = {f"way-{number}": await task for number, task in enumerate(asked)}
-    assert {lease: ending for lease, (_, ending) in named.items()} == {
-        lease: ending for lease, ending in became.items() if not ending.startswith("refused")
-    }
-    assert named["way-0"] == ("", "not_sent")
-    assert set(became.values()) <= {"refused stale_server", "aborted", "not_sent"}
-
-
-async def test_a_fence_is_answered_only_once_all_is_closed_and_a_repeat_goes_on_waiting(
-    gate: Driven, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk = Disk(monkeypatch)
-    stream = await begun(gate, "unstored", server="d", life=1)
-    disk.is_full = True
-    with pytest.raises(aio.AioRpcError) as late:
-        await fence(gate, "d", 2, within=0.5)
-    assert late.value.code() is StatusCode.DEADLINE_EXCEEDED
-    with pytest.raises(Refused, match="STALE_SERVER"):
-        await gate.generate(server="d", life=1)
-    assert not await proceed(gate, "unstored")
-    again = asyncio.create_task(fence(gate, "d", 2))
-    further = asyncio.create_task(fence(gate, "d", 3))
-    done, _ = await asyncio.wait((again, further), timeout=0.2)
-    assert not done
-    disk.is_full = False
-    assert await again == await further == {"unstored": ("", "not_sent")}
-    answer: Answer = await last(stream)
-    assert answer.reason == "not_sent"

@@ -15,7 +15,7 @@ from grpc import aio
 from live_commands import BOUND, request_class
 from live_requests import Requests
 from live_worker import tasks
-from messages import HUGE, Command, Fence, Generate, Next, Other, Pause, Raw, Socket, answered
+from messages import HUGE, Command, Generate, Next, Other, Pause, Raw, Socket, answered
 
 from sluicegate.protocol.generated import gate_pb2, lease_pb2, rollout_pb2
 from sluicegate.protocol.generated.gate_service import GATE
@@ -56,8 +56,6 @@ class Case(Requests):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(0.02):
                         await ready.wait()
-            case Fence():
-                await self._fence(item)
             case Raw():
                 await self._raw(item)
             case Socket():

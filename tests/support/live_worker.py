@@ -129,10 +129,6 @@ class Life:
     data: aio.Channel
     idle: Counter[str] = field(default_factory=Counter)
     """The tasks that there are while nothing is asked of it, by what they run."""
-    fenced: dict[str, int] = field(default_factory=dict)
-    """Below which life of each session server all are surely fenced."""
-    fencing: dict[str, int] = field(default_factory=dict)
-    """Below which some may be: somebody has asked for it."""
 
     @property
     def now(self) -> Any:

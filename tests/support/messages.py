@@ -146,9 +146,6 @@ class Generate:
     hold: float = 0.0
     labels: tuple[tuple[str, int], ...] = ()
     """Each with the length of its value."""
-    server: str = ""
-    server_life: int = 0
-    """As an offset to that life of the server below which all are fenced."""
     waits: bool = False
     leave: str = "reads all"
     damage: Damage = WHOLE
@@ -159,8 +156,7 @@ requests = made(
     {
         "name": ("fresh", "fresh", "fresh", "", "😀", "\0\n"), "max_tokens": (8, 8, 1, 40, 3000),
         "seed": (0, 7, HUGE[1]), "temperature": (1.0, 0.0, 1e-45, 3e38), "hold": (0.0, 0.05, 30.0, 3e38),
-        "labels": ((), (("a", 1),)), "server": ("", "server a", "server b"), "server_life": (0, 0, 0, 1, -1),
-        "waits": (False, False, True),
+        "labels": ((), (("a", 1),)), "waits": (False, False, True),
         "leave": ("reads all",) * 6 + ("at once", "soon", "first", "second", "cuts the connection"),
     },
     {
@@ -168,26 +164,9 @@ requests = made(
         "max_tokens": (0, 2**32 - 1), "temperature": (-1.0, float("nan"), float("inf")),
         "top_p": (0.5, 1e-45, 0.0, 2.0, float("nan")), "session": ("", "x" * 300), "life": ("ours", "other", "long"),
         "version": ("held", "held", "next", HUGE[1]), "hold": (-1.0, float("nan"), float("inf")),
-        "labels": ((("", 0), ("long", 9000)),), "server": ("long",), "server_life": HUGE, "damage": damages,
+        "labels": ((("", 0), ("long", 9000)),), "damage": damages,
     },
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Fence:
-    """A session server's new life shuts the earlier ones out; its life is an offset to the one that is known."""
-
-    server: str = "server a"
-    life: int = 1
-    leave: float | None = None
-    damage: Damage = WHOLE
-
-
-fences = made(
-    Fence,
-    {"server": ("server a", "server b"), "life": (1, 1, 0, -1, 3), "leave": (None, None, None, 0.0, 0.001)},
-    {"server": ("", "long", "server c"), "life": (-2, 2), "damage": damages},
-)
 
 
 @dataclass(frozen=True)
@@ -300,10 +279,8 @@ class Pause:
 
 
 pauses = st.builds(Pause, st.sampled_from([0.0, 0.002, 0.01, 0.03]))
-single = weighted(
-    (4, commands), (8, steps), (5, requests), (1, raws), (4, others), (2, pauses), (1, fences), (1, sockets)
-)
-burst = weighted((1, commands), (1, steps), (1, requests), (1, others), (1, fences), (1, raws))
+single = weighted((4, commands), (8, steps), (5, requests), (1, raws), (4, others), (2, pauses), (1, sockets))
+burst = weighted((1, commands), (1, steps), (1, requests), (1, others), (1, raws))
 bursts = st.lists(burst, min_size=2, max_size=5).map(tuple)
 cases = st.lists(weighted((3, single), (1, bursts)), min_size=5, max_size=18)
 """What one case sends, one after another; the messages of a tuple all at once."""
