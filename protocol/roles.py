@@ -29,13 +29,16 @@ Roles = Role | Mapping[str, Role]
 """The role that every method of a service needs, or each by its name."""
 
 ROLES: Mapping[str, Roles] = {
-    "sluicegate.v1.Rollout": {**dict.fromkeys(("Generate", "Proceed", "Abort"), Role.DATA), "Stage": Role.CONTROL},
+    "sluicegate.v1.Rollout": {
+        **dict.fromkeys(("Generate", "Proceed", "Abort", "Fence"), Role.DATA), "Stage": Role.CONTROL,
+    },
     # Who submits batches decides what the weights become.
     "sluicegate.v1.TrainerData": {"Submit": Role.CONTROL, "Result": Role.CONTROL},
     "sluicegate.v1.Front": {"Show": Role.CONTROL},
     "sluicegate.v1.Controller": dict.fromkeys(
         ("Sync", "Pause", "Resume", "Poison", "Evacuated", "Status"), Role.CONTROL
     ),
+    "sluicegate.v1.Window": {"Open": Role.CONTROL},
 }
 """Of the services that are no machine's, by full name."""
 

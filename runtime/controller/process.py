@@ -13,13 +13,13 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from ...protocol.generated.replica_service import ReplicaServicer
 from ...protocol.generated.sync_service import SyncServicer
-from ...protocol.server import Server
+from ...protocol.server import Server, Service
 from ...protocol.sqlite import SqliteStore
 from ..launcher import OVERRULED
 from ..watching.context import begin_controller
@@ -59,8 +59,15 @@ async def run(config: ControllerConfig, announce: Callable[[dict[str, Any]], Non
 
 
 @asynccontextmanager
-async def ruling(config: ControllerConfig) -> AsyncIterator[tuple[Controller, dict[str, Any]]]:
-    """A controller that rules, and the facts of its ready line; leaving ends it at once."""
+async def ruling(
+    config: ControllerConfig, *, has_bytes: Callable[[int], bool] | None = None,
+    also: Callable[[Controller, Ledger], Sequence[Service]] = lambda controller, ledger: (),
+) -> AsyncIterator[tuple[Controller, dict[str, Any]]]:  # fmt: skip
+    """A controller that rules, and the facts of its ready line; leaving ends it at once.
+
+    `has_bytes` says whether a version can be installed, by its segments in shared memory if not given; `also` gives
+    services that are served beside its own.
+    """
     life = config.incarnation or f"{NAME}.{uuid.uuid4().hex[:12]}"
     settings, source = config.settings, ShmReader(config.run, root=config.shm_root)
     async with AsyncExitStack() as stack:
@@ -73,14 +80,15 @@ async def ruling(config: ControllerConfig) -> AsyncIterator[tuple[Controller, di
         use = TrainerUse(roster, settings.call)
         controller = cohort.controller = Controller(
             register, ManifestStore(config.manifests), settings, cohort.actions, log, incarnation=life,
-            has_bytes=source.has, uses_device=use,
+            has_bytes=has_bytes or source.has, uses_device=use,
         )  # fmt: skip
         use.term = controller.term
         stack.callback(begin_controller(controller))
         await stack.enter_async_context(controller)
         stack.callback(controller.stop)
         desk = Desk(controller, cohort, ledger)
-        services = [SyncServicer(controller.syncs), ReplicaServicer(controller.replicas), desk]
+        services: list[Service] = [SyncServicer(controller.syncs), ReplicaServicer(controller.replicas), desk]
+        services += also(controller, ledger)
         server = await stack.enter_async_context(Server(services, port=config.port, grace=0.2))
         roster.rule(controller.term, life, server.target)
         await stack.enter_async_context(cohort)

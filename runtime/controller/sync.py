@@ -208,6 +208,9 @@ class SyncActions:
         async def install(member: Member) -> None:
             manifest = self._manifests.get(version)
             gate = (await member.gate.get()).snapshot
+            if gate.version != version and not self._is_durable(version):
+                # An install that finds no bytes poisons its gate.
+                raise MemberError(f"the bytes of version {version} are not there any more")
             try:
                 await member.install(epoch, version, manifest.rank_digests(sorted(gate.ranks)))
             except Refused as refusal:

@@ -149,6 +149,11 @@ class EmbeddedGate:
         call = Call(request, session, pin, longest, dict(labels or {}), bool(lease), client)
         return Admission(self._running(), self._engine, call)
 
+    def is_over(self, lease: str) -> bool:
+        """Whether no block is under this lease any more, and its record and receipt are stored."""
+        run = self._running().leases.runs.get(lease)
+        return run is None or bool(run.ending)
+
     # -- what it is now --------------------------------------------------------------------------
 
     @property

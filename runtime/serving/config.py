@@ -51,24 +51,21 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsConfig:
-    """One session server of a run. Times end in their unit, or are in seconds.
+class ServerConfig:
+    """What every session server has. Times end in their unit, or are in seconds.
 
     `name` is the server's; its next life goes on with its sessions. `run`, `trace`, `incarnation`, `stop_ms`,
     `watching`, `access`: as for a rollout worker; `access` is that of its calls. `register` is the register of the
     run; `store` the SQLite file that all session servers of the host share; `durability` what may be lost of it.
-    `model` is a Hugging Face folder with tokenizer and chat template; `context`: the most tokens of a prompt and its
-    answer, what the model's config says if it is 0. `hooks` names an object `module:name`, see `hooks.py`.
+    `hooks` names an object `module:name`, see `hooks.py`.
     """
 
     name: str
     run: str
     register: Path
     store: Path
-    model: Path
     trace: Path | None = None
     incarnation: str = ""
-    context: int = 0
     durability: Durability = Durability.STRICT
     hooks: str = ""
     stop_ms: int = 5_000
@@ -80,5 +77,20 @@ class SessionsConfig:
     def __post_init__(self) -> None:
         require_names(name=self.name, run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(stop_ms=self.stop_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsConfig(ServerConfig):
+    """One session server of a run of rollout workers.
+
+    `model` is a Hugging Face folder with tokenizer and chat template; `context`: the most tokens of a prompt and its
+    answer, what the model's config says if it is 0. For the rest see `ServerConfig`.
+    """
+
+    model: Path
+    context: int = 0
+
+    def __post_init__(self) -> None:
+        ServerConfig.__post_init__(self)
         if self.context < 0:
             raise ValueError("context is at least 0")

@@ -15,7 +15,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 
@@ -26,7 +26,8 @@ from ..chat.template import ChatError, Template
 from ..config import ConfigError
 from ..controller.client import ControllerClient
 from ..controller.roster import Roster
-from ..sessions import Router, Sessions, Workers
+from ..sessions import Prompt, Router, Sessions, Workers
+from ..sessions.backend import Backend
 from ..sessions.evacuation import evacuate
 from ..sessions.following import FollowedCohort
 from ..sessions.ids import keep
@@ -34,12 +35,14 @@ from ..workers.process import log_path, open_log, stop_signals
 from .answering import Exchanges
 from .app import Service
 from .callers import Callers
-from .config import HttpSettings, SessionsConfig
+from .config import HttpSettings, ServerConfig, SessionsConfig
 from .connections import connections
 from .exact import Exact
 from .forwarding import Forwarding
 from .hooks import load
+from .tiers import Tier
 
+W = TypeVar("W")
 ROLE = "sessions"
 """The role of session servers in the roster."""
 
@@ -58,14 +61,32 @@ async def run(config: SessionsConfig, announce: Callable[[dict[str, Any]], None]
 
 @asynccontextmanager
 async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
-    """A session server that answers, and the facts of its ready line."""
+    """A session server of rollout workers that answers, and the facts of its ready line."""
     require_listening(config.http)
     try:
         template = await asyncio.to_thread(Template.load, config.model)
-        callers = Callers(config.http)
-    except (ChatError, AccessError) as error:
+    except ChatError as error:
         raise ServerError(str(error)) from error
-    hooks, context = load(config.hooks), config.context or context_of(config.model)
+    context = config.context or context_of(config.model)
+
+    def tier(router: Router[Prompt]) -> Tier:
+        return Exact(router, template, context=context, model=config.model.name)
+
+    async with serving_with(config, Workers(), tier) as facts:
+        yield facts
+
+
+@asynccontextmanager
+async def serving_with(
+    config: ServerConfig, backend: Backend[W], tier: Callable[[Router[W]], Tier]
+) -> AsyncIterator[dict[str, Any]]:
+    """A session server whose calls `backend` runs and `tier` answers, and the facts of its ready line."""
+    require_listening(config.http)
+    try:
+        callers = Callers(config.http)
+    except AccessError as error:
+        raise ServerError(str(error)) from error
+    hooks = load(config.hooks)
     async with AsyncExitStack() as stack:
         config.store.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(contextlib.closing(claim(Path(f"{config.store}.{config.name}"))))
@@ -80,7 +101,7 @@ async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
             Sessions(store, server=config.name, incarnation=life, settings=config.sessions, log=log)
         )
         cohort = await stack.enter_async_context(FollowedCohort(roster, sessions.lose))
-        router = await stack.enter_async_context(Router(sessions, cohort, Workers()))
+        router = await stack.enter_async_context(Router(sessions, cohort, backend))
         exchanges = await stack.enter_async_context(
             Exchanges(grace=config.http.grace, remember=config.http.remember)
         )
@@ -92,10 +113,10 @@ async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
                 longest=config.sessions.call,
             )
         )  # fmt: skip
-        tier = Exact(router, template, context=context, model=config.model.name)
+        answers = tier(router)
         service = Service(
-            sessions, tier, exchanges, callers, forwarding, config.http, hooks,
-            health=lambda: health(config, life, cohort, sessions, exchanges),
+            sessions, answers, exchanges, callers, forwarding, config.http, hooks,
+            health=lambda: health(config, life, answers.tier, cohort, sessions, exchanges),
         )  # fmt: skip
         leaving = asyncio.create_task(evacuate(router, store, roster, controller))
         stack.push_async_callback(_cancelled, leaving)
@@ -114,7 +135,7 @@ async def serving(config: SessionsConfig) -> AsyncIterator[dict[str, Any]]:
 
 
 def health(
-    config: SessionsConfig, life: str, cohort: FollowedCohort, sessions: Sessions, exchanges: Exchanges
+    config: ServerConfig, life: str, tier: str, cohort: FollowedCohort, sessions: Sessions, exchanges: Exchanges
 ) -> dict[str, Any]:
     """How the server stands: `ok`; `installing` while an operation runs, which no probe should end it for; `waiting`
     where nothing can be bound."""
@@ -128,6 +149,7 @@ def health(
     return {
         "status": status,
         "server": config.name,
+        "tier": tier,
         "incarnation": life,
         "operation": "" if cohort.is_idle else cohort.phase,
         "published": cohort.published,
