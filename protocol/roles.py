@@ -29,9 +29,7 @@ Roles = Role | Mapping[str, Role]
 """The role that every method of a service needs, or each by its name."""
 
 ROLES: Mapping[str, Roles] = {
-    "sluicegate.v1.Rollout": {
-        **dict.fromkeys(("Generate", "Proceed", "Abort", "Fence"), Role.DATA), "Stage": Role.CONTROL,
-    },
+    "sluicegate.v1.Rollout": {**dict.fromkeys(("Generate", "Proceed", "Abort"), Role.DATA), "Stage": Role.CONTROL},
     # Who submits batches decides what the weights become.
     "sluicegate.v1.TrainerData": {"Submit": Role.CONTROL, "Result": Role.CONTROL},
     "sluicegate.v1.Front": {"Show": Role.CONTROL},

@@ -42,7 +42,7 @@ class SamplingParams(_message.Message):
     def __init__(self, max_tokens: _Optional[int] = ..., temperature: _Optional[float] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., stop_token_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GenerateRequest(_message.Message):
-    __slots__ = ("request_id", "session", "incarnation", "prompt_token_ids", "sampling", "version", "hold", "labels", "server", "life", "waits")
+    __slots__ = ("request_id", "session", "incarnation", "prompt_token_ids", "sampling", "version", "hold", "labels", "waits")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -58,8 +58,6 @@ class GenerateRequest(_message.Message):
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HOLD_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
-    SERVER_FIELD_NUMBER: _ClassVar[int]
-    LIFE_FIELD_NUMBER: _ClassVar[int]
     WAITS_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     session: str
@@ -69,10 +67,8 @@ class GenerateRequest(_message.Message):
     version: int
     hold: float
     labels: _containers.ScalarMap[str, str]
-    server: str
-    life: int
     waits: bool
-    def __init__(self, request_id: _Optional[str] = ..., session: _Optional[str] = ..., incarnation: _Optional[str] = ..., prompt_token_ids: _Optional[_Iterable[int]] = ..., sampling: _Optional[_Union[SamplingParams, _Mapping]] = ..., version: _Optional[int] = ..., hold: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., server: _Optional[str] = ..., life: _Optional[int] = ..., waits: _Optional[bool] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[str] = ..., session: _Optional[str] = ..., incarnation: _Optional[str] = ..., prompt_token_ids: _Optional[_Iterable[int]] = ..., sampling: _Optional[_Union[SamplingParams, _Mapping]] = ..., version: _Optional[int] = ..., hold: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., waits: _Optional[bool] = ...) -> None: ...
 
 class VersionSpan(_message.Message):
     __slots__ = ("version", "count")
@@ -127,30 +123,6 @@ class ProceedAnswer(_message.Message):
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     running: bool
     def __init__(self, running: _Optional[bool] = ...) -> None: ...
-
-class FenceRequest(_message.Message):
-    __slots__ = ("server", "life")
-    SERVER_FIELD_NUMBER: _ClassVar[int]
-    LIFE_FIELD_NUMBER: _ClassVar[int]
-    server: str
-    life: int
-    def __init__(self, server: _Optional[str] = ..., life: _Optional[int] = ...) -> None: ...
-
-class FencedLease(_message.Message):
-    __slots__ = ("request_id", "session", "ending")
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    SESSION_FIELD_NUMBER: _ClassVar[int]
-    ENDING_FIELD_NUMBER: _ClassVar[int]
-    request_id: str
-    session: str
-    ending: FinishReason
-    def __init__(self, request_id: _Optional[str] = ..., session: _Optional[str] = ..., ending: _Optional[_Union[FinishReason, str]] = ...) -> None: ...
-
-class FenceAnswer(_message.Message):
-    __slots__ = ("leases",)
-    LEASES_FIELD_NUMBER: _ClassVar[int]
-    leases: _containers.RepeatedCompositeFieldContainer[FencedLease]
-    def __init__(self, leases: _Optional[_Iterable[_Union[FencedLease, _Mapping]]] = ...) -> None: ...
 
 class StageRequest(_message.Message):
     __slots__ = ("version",)

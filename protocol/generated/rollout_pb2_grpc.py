@@ -45,11 +45,6 @@ class RolloutStub:
                 request_serializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.FromString,
                 _registered_method=True)
-        self.Fence = channel.unary_unary(
-                '/sluicegate.v1.Rollout/Fence',
-                request_serializer=sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.SerializeToString,
-                response_deserializer=sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.FromString,
-                _registered_method=True)
         self.Abort = channel.unary_unary(
                 '/sluicegate.v1.Rollout/Abort',
                 request_serializer=sluicegate_dot_v1_dot_rollout__pb2.AbortRequest.SerializeToString,
@@ -82,16 +77,6 @@ class RolloutServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Fence(self, request, context):
-        """Shut the earlier lives of a session server out: from now on their requests are refused, those at the door
-        too, and what runs of them is cancelled. Answered once every lease of theirs is closed. A repeat goes on
-        waiting; a lower life than the known one is refused. It holds for this life of the replica: requests of a
-        session server name the incarnation.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def Abort(self, request, context):
         """Abort a request by its id, whatever became of the call that made it. Repeats change nothing.
         """
@@ -118,11 +103,6 @@ def add_RolloutServicer_to_server(servicer, server):
                     servicer.Proceed,
                     request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.SerializeToString,
-            ),
-            'Fence': grpc.unary_unary_rpc_method_handler(
-                    servicer.Fence,
-                    request_deserializer=sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.FromString,
-                    response_serializer=sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.SerializeToString,
             ),
             'Abort': grpc.unary_unary_rpc_method_handler(
                     servicer.Abort,
@@ -189,33 +169,6 @@ class Rollout:
             '/sluicegate.v1.Rollout/Proceed',
             sluicegate_dot_v1_dot_rollout__pb2.ProceedRequest.SerializeToString,
             sluicegate_dot_v1_dot_rollout__pb2.ProceedAnswer.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Fence(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/sluicegate.v1.Rollout/Fence',
-            sluicegate_dot_v1_dot_rollout__pb2.FenceRequest.SerializeToString,
-            sluicegate_dot_v1_dot_rollout__pb2.FenceAnswer.FromString,
             options,
             channel_credentials,
             insecure,
