@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -312,3 +313,11 @@ async def test_what_is_not_there_is_not_there(chat: Chat) -> None:
         assert (await http.get("/v1/chat/completions")).status_code == 405
         no_session = await http.post("/v1/chat/completions", json={"model": "m", "messages": []})
         assert (no_session.status_code, no_session.json()["error"]["code"]) == (400, "no_session")
+
+
+async def test_the_example_of_the_page_about_sessions_works(chat: Chat) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text()
+    names: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    said = await asyncio.to_thread(names["say"], chat.url, "page", "ok")
+    assert isinstance(said, str)

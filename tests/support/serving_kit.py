@@ -28,7 +28,7 @@ from sluicegate.runtime.serving.config import HttpSettings, SessionsConfig
 from sluicegate.runtime.serving.process import serving
 from sluicegate.runtime.sessions import SessionSettings
 from sluicegate.runtime.tracelog import merge
-from sluicegate.runtime.workers.records import LeaseStore
+from sluicegate.runtime.workers.records import LeaseStore, StoredAnswer
 from sluicegate.runtime.workers.rollout import replica
 from sluicegate.spec.traces import Verdict, validate
 from sluicegate.statemachines.sorts import Mode
@@ -81,13 +81,13 @@ class Chat:
             finally:
                 del self.urls[name]
 
-    def engine_tokens(self, lease: str) -> tuple[list[int], list[int], list[float]]:
-        """Prompt, tokens and log-probabilities of a lease, as its replica recorded them."""
+    def lease(self, lease: str) -> StoredAnswer:
+        """A lease as its replica recorded it."""
         for name in self.replicas:
             store = LeaseStore(self.folder / f"state-{name}" / "leases.sqlite")
             try:
                 if (found := store.answer(lease)) is not None:
-                    return list(found.prompt), list(found.tokens), list(found.logprobs)
+                    return found
             finally:
                 store.close()
         raise AssertionError(f"no replica knows {lease}")
@@ -109,7 +109,8 @@ class Chat:
         """Hold a sample against the engines' own records; how many tokens were looked at."""
         ids, looked = sample["token_ids"], 0
         for number, request in enumerate(sample["requests"], start=1):
-            prompt, made, logprobs = self.engine_tokens(request)
+            stored = self.lease(request)
+            prompt, made, logprobs = stored.prompt, stored.tokens, stored.logprobs
             where = [at for at, turn in enumerate(sample["turns"]) if turn == number]
             assert where == list(range(where[0], where[-1] + 1))
             assert ids[: where[0]][: len(prompt)] == prompt[: where[0]]
