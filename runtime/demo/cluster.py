@@ -213,7 +213,7 @@ async def cluster(
                 async with controller:
                     sessions = Sessions(
                         store, server="agents", incarnation=controller.incarnation, log=log,
-                        settings=SessionSettings(patience=turn_s, call=turn_s),
+                        settings=SessionSettings(patience=turn_s, call=turn_s, persists=True),
                     )  # fmt: skip
                     router = Router(sessions, ControllerCohort(controller), Workers())
                     async with sessions, router, asyncio.TaskGroup() as group:

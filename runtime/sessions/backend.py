@@ -23,6 +23,7 @@ from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE
 from ...protocol.generated.lease_service import LeaseClient
 from ...protocol.refusals import detail
+from ..watching.context import carried
 from .cohort import Place
 from .errors import TurnLost, TurnRefused
 from .sampling import Sampling
@@ -153,7 +154,9 @@ class Workers:
     async def _call(
         self, place: Place, asked: rollout_pb2.GenerateRequest, within: float
     ) -> AsyncIterator[Any]:
-        call = rollout_pb2_grpc.RolloutStub(self._channel(place.data)).Generate(asked, timeout=max(0.1, within))
+        call = rollout_pb2_grpc.RolloutStub(self._channel(place.data)).Generate(
+            asked, timeout=max(0.1, within), metadata=carried()
+        )
         try:
             yield call
         finally:

@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -30,10 +31,15 @@ from .errors import SessionClosed, TurnLost, TurnRefused
 from .sessions import Sessions
 
 W = TypeVar("W")
+_log = logging.getLogger(__name__)
 CUT_S = 2.0
 """How long a turn that was cut waits for its lease to be over before it is told."""
+END_S = 10.0
+"""How long leases whose end is not known are asked for once the server ends."""
 _WAITS = frozenset({"binding_now", "turn_active"})
 """Refusals of the machine that pass by themselves: the turn waits."""
+_PASSES = frozenset({"other_version"})
+"""Refusals of a gate after which another replica is chosen: what is published has just changed."""
 RECOVERS = 256
 """How many leases of an earlier life are asked for at the same time."""
 
@@ -91,6 +97,7 @@ class Router(Generic[W]):
         # A lease's id is never used twice, whatever a next life of this server restores.
         self._life, self._numbers = secrets.token_hex(4), itertools.count(1)
         self._endings = Tasks()
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         await self._endings.__aenter__()
@@ -101,9 +108,20 @@ class Router(Generic[W]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            # What is not known by then is found out by the next life.
+            if self._ending:
+                await asyncio.wait(self._ending, timeout=END_S)
+            for task in self._ending:
+                task.cancel()
             await self._endings.__aexit__(kind, error, trace)
         finally:
             await self.backend.close()
+
+    def _end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Something that goes on after its turn was told."""
+        task = self._endings.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     def _recover(self) -> None:
         """End the turns that an earlier life has left, each once its lease is over."""
@@ -111,7 +129,7 @@ class Router(Generic[W]):
         left = [(session, lease, live.incarnation) for session, live in machines for lease in live.leases]
         leases = iter(left)
         for _ in range(min(len(left), RECOVERS)):
-            self._endings.create_task(self._end_earlier(leases))
+            self._end(self._end_earlier(leases))
         for incarnation in list(self.sessions.loads.sessions):
             if not self.cohort.is_alive(incarnation):
                 self.sessions.lose(incarnation)
@@ -120,9 +138,8 @@ class Router(Generic[W]):
         """A lease of a session that was not bound may be at any replica; it never went on from there."""
         for session, lease, incarnation in leases:
             places = self.cohort.living() if incarnation is None else [self.cohort.place(incarnation)]
-            ends = [self._is_over(place, lease) for place in places if place is not None]
-            if all(await asyncio.gather(*ends)):
-                self._end_turn(session, lease)
+            await asyncio.gather(*(self._until_known(place, lease) for place in places if place is not None))
+            self._end_turn(session, lease)
 
     # -- turns -----------------------------------------------------------------------------------
 
@@ -130,7 +147,7 @@ class Router(Generic[W]):
         self, session: str, work: W, told: Told[W] | None = None, *, prompt_ids: Sequence[int] = (),
         within: float | None = None,
     ) -> Turn:  # fmt: skip
-        """One generation of the session, stored; waits at a closed gate, again and again within the bounds.
+        """One generation of the session, stored; waits at a closed gate as long as that holds requests.
 
         Raises SessionClosed, TurnRefused (not to be retried now), TurnLost, StorageDown.
         """
@@ -147,13 +164,14 @@ class Router(Generic[W]):
                     return turn
                 raise TurnLost(session, call.lease, turn.ending, f"ended as {turn.ending}")
             except TurnRefused as refusal:
-                if not refusal.retry or clock() + ASK_AGAIN_S >= until:
+                may_pass = refusal.reason in _PASSES or (refusal.retry and self._settings.persists)
+                if not may_pass or clock() + ASK_AGAIN_S >= until:
                     raise
             finally:
                 if call.sent_to is None:
                     self._end_turn(session, call.lease)
                 else:
-                    self._endings.create_task(self._end_when_known(call, call.sent_to))
+                    self._end(self._end_when_known(call, call.sent_to))
             await asyncio.sleep(ASK_AGAIN_S)
 
     async def _begin(self, call: _Call, until: float) -> None:
@@ -166,13 +184,18 @@ class Router(Generic[W]):
                 await begin
                 return
             except SessionClosed as closed:
-                if closed.reason not in _WAITS or clock() >= until:
+                if not self._passes(session, closed.reason) or clock() >= until:
                     raise
             except BaseException:
                 # The step may have been made, and is stored later: it is over before anything was sent.
                 self._end_turn(session, call.lease)
                 raise
             await asyncio.sleep(ASK_AGAIN_S / 4)
+
+    def _passes(self, session: str, reason: str) -> bool:
+        """Whether the machine takes the turn later: also where a session moves, once its leases are over."""
+        is_lost = reason == "lost" and self.sessions.live(session).policy != Rebinding.NEVER
+        return is_lost or reason in _WAITS
 
     async def move(self, session: str, within: float) -> None:
         """Bind anew, by policy, a session whose replica is lost or leaves, once it has no lease left."""
@@ -293,8 +316,12 @@ class Router(Generic[W]):
 
     async def _end_when_known(self, call: _Call, place: Place) -> None:
         """End the turn once its lease has settled or is lost; a lease without an end keeps it open."""
-        if await self._is_over(place, call.lease):
-            self._end_turn(call.session, call.lease)
+        await self._until_known(place, call.lease)
+        self._end_turn(call.session, call.lease)
+
+    async def _until_known(self, place: Place, lease: str) -> None:
+        while not await self._is_over(place, lease):
+            _log.warning("lease %s on %s has no end yet: it is asked for again", lease, place.incarnation)
 
     async def _is_over(self, place: Place, lease: str) -> bool:
         return await self.backend.is_over(place, lease, lambda: self.cohort.is_alive(place.incarnation))
@@ -316,5 +343,6 @@ class Router(Generic[W]):
     def _bound_place(self, session: str, lease: str, live: Any) -> Place:
         place = self.cohort.place(live.incarnation)
         if place is None:
-            raise TurnLost(session, lease, "lost", f"the session is bound to {live.incarnation}, which has ended")
+            reason = "lost" if live.policy == Rebinding.NEVER else "broken"
+            raise TurnLost(session, lease, reason, f"the session is bound to {live.incarnation}, which has ended")
         return place

@@ -17,6 +17,7 @@ class SessionSettings:
     lives that does not call. `id_life`: how long an issued id may be begun; `chosen_ids`: how many ids that clients
     chose are remembered as used up, before new ones are refused; `sessions`: the most that live at once. `deaths`: so
     many replicas may die under turns of one task, before the task is refused. `trees`: the most traces in memory.
+    `persists`: a turn that a gate refuses for now is sent again until `call` is over, instead of being told.
     """
 
     policy: Rebinding = Rebinding.NEVER
@@ -30,6 +31,7 @@ class SessionSettings:
     sessions: int = 200_000
     deaths: int = 3
     trees: int = 4096
+    persists: bool = False
 
     def __post_init__(self) -> None:
         times = (self.patience, self.call, self.store, self.ttl, self.consumer, self.id_life)

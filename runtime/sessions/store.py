@@ -96,6 +96,11 @@ class SessionStore:
         return self._store.has(_CHOSEN, session) or self._store.has(_GONE, session)
 
     @property
+    def held(self) -> int:
+        """How many traces are in memory."""
+        return len(self._trees)
+
+    @property
     def chosen(self) -> int:
         """How many ids that clients chose are buried, as far as this server knows."""
         return self._chosen

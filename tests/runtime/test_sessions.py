@@ -245,3 +245,37 @@ async def test_a_lost_session_of_which_two_turns_wait_for_a_replica_is_bound_ane
     on.cohort.changed.notify()
     again = await asyncio.gather(*turns)
     assert {(turn.binding, turn.ending) for turn in again} == {(2, "length")}
+
+
+async def test_a_lost_session_that_may_move_waits_for_its_leases_to_be_over(two: tuple[Host, Served]) -> None:
+    on, served = two
+    await served.sessions.open("s", policy=Rebinding.ON_LOSS)
+    first = await served.turn()
+    place = on.cohort.place(first.incarnation)
+    assert place is not None
+    place.go.clear()
+    running = asyncio.create_task(served.turn("s", 5, 1, 2, 6))
+    await until(lambda: len(place.forwarded) == 2)
+    on.cohort.dead.add(first.incarnation)
+    served.sessions.lose(first.incarnation)
+    moved = asyncio.create_task(served.turn("s", 5, 1, 2, 7))
+    await asyncio.sleep(0.3)
+    assert not moved.done()
+    running.cancel()
+    await asyncio.wait([running])
+    assert (await moved).binding == 2
+
+
+async def test_a_server_that_ends_does_not_wait_for_leases_without_an_end(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("sluicegate.runtime.sessions.router.END_S", 0.5)
+    async with host(tmp_path) as on:
+        async with on.server() as served:
+            await served.sessions.open("s")
+            call = asyncio.create_task(served.turn())
+            await until(lambda: served.replica.forwarded)
+            call.cancel()
+            await asyncio.wait([call])
+        async with on.server() as served:
+            assert served.state() == "TURN"
+            served.replica.settle.set()
+            await until(lambda: served.state() == "BOUND")
