@@ -3,6 +3,7 @@
 Rules of this file:
 
 - A request's head comes within its time, counted from when one may be sent; a connection without is closed.
+- So does the rest of a request that was answered before it had come.
 - It is read by h11, whatever else is installed: heads are bounded (64 KiB), and what is no HTTP is refused as strictly.
 """
 
@@ -15,14 +16,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def connections(within: float) -> type[asyncio.Protocol]:
-    """The protocol of connections on which a head comes within so many seconds."""
+    """The protocol of connections on which what nobody reads comes within so many seconds."""
 
     class Connection(H11Protocol):
         _late: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as in uvicorn
             super().connection_made(transport)
-            self._wait_for_head()
+            self._bound()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
@@ -30,10 +31,15 @@ def connections(within: float) -> type[asyncio.Protocol]:
 
         def handle_events(self) -> None:
             super().handle_events()
-            self._wait_for_head()
+            self._bound()
 
-        def _wait_for_head(self) -> None:
-            if self.conn.their_state is not h11.IDLE:
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._bound()
+
+        def _bound(self) -> None:
+            is_answered = self.cycle is not None and self.cycle.response_complete
+            if not (is_answered or self.conn.their_state is h11.IDLE):
                 self._stop_waiting()
             elif self._late is None:
                 self._late = self.loop.call_later(within, self.transport.close)
