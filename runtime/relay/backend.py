@@ -10,7 +10,8 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -144,7 +145,7 @@ class Relays:
                     if request.waits:
                         async with asyncio.timeout(PROCEED_S):
                             await call.goes.wait()
-                    await self._talk(call, upstream, request, lease)
+                    await _closed(self._talk(call, upstream, request, lease))
                 except HttpError as error:
                     failure = error
                     lease.fail(error.text)
@@ -209,6 +210,22 @@ class Relays:
             version = lease.tokens(ids, logprobs) or 0
             call.words.put_nowait(Made(ids, logprobs, [version] * len(ids)))
         call.words.put_nowait(Said(said, deltas, reader.prompt_token_ids if reader else None))
+
+
+async def _closed(work: Coroutine[Any, Any, None]) -> None:
+    """Do it in a task of its own, which is over when this returns, however often its caller is cancelled: an upstream
+    that was not hung up on would go on with what the gate holds to be over."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait((task,))
+        if not task.cancelled():
+            task.exception()
+        raise
 
 
 def _object(data: bytes) -> dict[str, Any]:

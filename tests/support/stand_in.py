@@ -75,12 +75,13 @@ class StandIn:
         text = self._answer(body, words)
         if body.get("stream"):
             return StreamingResponse(self._stream(body, words, text), media_type="text/event-stream")
-        choices = []
+        choices, count = list[dict[str, Any]](), 0
         for index in range(body.get("n", 1)):
             made = [word async for word in self._words(text, words)]
+            count += len(made)
             choices.append({"index": index, "message": self._message(body, "".join(made)), "finish_reason": "stop",
                             **self._tokens(body, made)})  # fmt: skip
-        usage = {"prompt_tokens": 5, "completion_tokens": len(text) * len(choices), "total_tokens": 0}
+        usage = {"prompt_tokens": 5, "completion_tokens": count, "total_tokens": 5 + count}
         return JSONResponse(self._head(body, "chat.completion") | {"choices": choices, "usage": usage})
 
     def _head(self, body: dict[str, Any], kind: str) -> dict[str, Any]:
