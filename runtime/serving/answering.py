@@ -66,6 +66,9 @@ class Answering:
     def __init__(self, repeat: Repeat, ask: Ask, created: int | None = None) -> None:
         self.repeat, self.ask = repeat, ask
         self.created = int(time.time()) if created is None else created
+        self.began = time.monotonic()
+        self.first_at: float | None = None
+        """When it began, and when the first of the answer was told, in seconds of the monotonic clock."""
         self.deltas: list[Told] = []
         self.labels: Labels | None = None
         """Known once the call was admitted; they are more complete at the end."""
@@ -92,6 +95,8 @@ class Answering:
 
     def tell(self, deltas: Iterable[Told]) -> None:
         self.deltas += deltas
+        if self.first_at is None and self.deltas:
+            self.first_at = time.monotonic()
         self._changed.notify()
 
     def done(self, labels: Labels, usage: Usage) -> None:
@@ -169,6 +174,8 @@ class Exchanges:
         self._running: dict[asyncio.Task[None], Answering] = {}
         self.joined = 0
         """How many repeats were joined to the call that they repeat."""
+        self.over: list[Callable[[Answering], None]] = []
+        """Called with each call that is over, once."""
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -236,6 +243,8 @@ class Exchanges:
             # One that failed is not repeated but done again.
             after = self._remember if answering.is_done else 0
             loop.call_later(after, self._forget, answering)
+            for tell in self.over:
+                tell(answering)
 
     def _forget(self, answering: Answering) -> None:
         if self._calls.get(answering.repeat.name) is answering:

@@ -31,10 +31,12 @@ from ..sessions.backend import Backend
 from ..sessions.evacuation import evacuate
 from ..sessions.following import FollowedCohort
 from ..sessions.ids import keep
+from ..watching.context import begin_sessions
 from ..workers.process import log_path, open_log, stop_signals
 from .answering import Exchanges
 from .app import Service
 from .callers import Callers
+from .calls import Watched, told
 from .config import HttpSettings, ServerConfig, SessionsConfig
 from .connections import connections
 from .exact import Exact
@@ -97,14 +99,14 @@ async def serving_with(
         log = open_log(config.trace, config.name, life, run=config.run, process=ROLE)
         if log is not None:
             stack.enter_context(log)
-        sessions = await stack.enter_async_context(
-            Sessions(store, server=config.name, incarnation=life, settings=config.sessions, log=log)
-        )
+        sessions = Sessions(store, server=config.name, incarnation=life, settings=config.sessions, log=log)
+        exchanges = Exchanges(grace=config.http.grace, remember=config.http.remember)
+        watched = Watched(sessions, exchanges)
+        stack.callback(begin_sessions(watched))
+        await stack.enter_async_context(sessions)
         cohort = await stack.enter_async_context(FollowedCohort(roster, sessions.lose))
         router = await stack.enter_async_context(Router(sessions, cohort, backend))
-        exchanges = await stack.enter_async_context(
-            Exchanges(grace=config.http.grace, remember=config.http.remember)
-        )
+        await stack.enter_async_context(exchanges)
         controller = await stack.enter_async_context(ControllerClient.of_register(config.register))
         scheme = "https" if config.http.certificate else "http"
         forwarding = await stack.enter_async_context(
@@ -120,7 +122,8 @@ async def serving_with(
         )  # fmt: skip
         leaving = asyncio.create_task(evacuate(router, store, roster, controller))
         stack.push_async_callback(_cancelled, leaving)
-        address = await stack.enter_async_context(listening(service.app(), config.http, config.stop_ms / 1000))
+        app = told(service.app(), watched)
+        address = await stack.enter_async_context(listening(app, config.http, config.stop_ms / 1000))
         if not config.incarnation:
             roster.enlist(life, "", address, 0)
             stack.callback(roster.end, life, "stopped")

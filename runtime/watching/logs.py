@@ -2,8 +2,9 @@
 
 Rules of this file:
 
-- Logged are changes of gates, replicas and operations, leases whose outcome became unknown or that are lost,
-  and refusals, summed up over a while. Nothing is logged of a request that goes its way.
+- Logged are changes of gates, replicas and operations, leases whose outcome became unknown or that are lost, calls of
+  a session server whose turn failed, and refusals and lost sessions, summed up over a while. Nothing is logged of a
+  request that goes its way.
 - A message says it to people; `facts` of its record have the same for programs. What other modules log has no
   facts but those of the process.
 - Whatever an id or a reason holds, it begins no line: what cannot be printed is escaped, and what was raised is
@@ -25,9 +26,13 @@ from .context import End, Watchers
 
 if TYPE_CHECKING:
     from ..controller.controller import Controller
+    from ..serving.answering import Answering
+    from ..serving.calls import Call, Watched
     from ..workers.front import Front
 
 Form = Literal["text", "json"]
+_LOST = frozenset({"lost", "turn_lost"})
+"""Codes of calls whose turn was begun, and has no answer."""
 SUMMARY_S = 10.0
 """How often refusals are summed up."""
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -84,8 +89,10 @@ def configure(form: Form, facts: dict[str, str], stream: TextIO | None = None) -
 
 
 def watchers() -> Watchers:
-    """What has to be told of fronts and controllers."""
-    return Watchers((lambda front: FrontLog(front).end,), (watch_controller,))
+    """What has to be told of fronts, controllers and session servers."""
+    return Watchers(
+        (lambda front: FrontLog(front).end,), (watch_controller,), sessions=(lambda watched: SessionsLog(watched).end,)
+    )
 
 
 class FrontLog:
@@ -147,6 +154,65 @@ class FrontLog:
         }  # fmt: skip
         text = f"{self._front.replica}: {fresh.total()} requests were refused in the last {SUMMARY_S:g} s: {reasons}"
         _say(logging.INFO, facts, text)
+
+
+class SessionsLog:
+    """What is worth attention in one life of a session server."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._host = watched.sessions.host
+        self._whose = {"server": watched.sessions.server, "incarnation": self._host.incarnation}
+        self._refused: Counter[str] = Counter()
+        self._lost: Counter[str] = Counter()
+        self._host.observe(self._session)
+        watched.calls.append(self._call)
+        watched.exchanges.over.append(self._answered)
+        self._timer = asyncio.get_running_loop().call_later(SUMMARY_S, self._again)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._timer.cancel()
+        self._sum_up()
+
+    def _session(
+        self, session: str, number: int, event: Any, before: str, after: str, outcome: Any, cause: str
+    ) -> None:
+        if after == "LOST" and before != after:
+            self._lost[str(event.incarnation)] += 1
+
+    def _answered(self, answering: Answering) -> None:
+        error, labels = answering.error, answering.first_labels
+        if error is None or not (error.status == 502 or error.code in _LOST):
+            return
+        request = labels.request_id if labels is not None else ""
+        facts = {
+            "event": "turn", **self._whose, "session": answering.repeat.session, "lease": request, "reason": error.code,
+            "status": error.status,
+        }  # fmt: skip
+        _say(logging.WARNING, facts, f"session {answering.repeat.session}, request {request or 'none'}: {error}")
+
+    def _call(self, call: Call) -> None:
+        def end() -> None:
+            if call.status >= 400:
+                self._refused[str(call.status)] += 1
+
+        call.ended.append(end)
+
+    def _again(self) -> None:
+        self._sum_up()
+        self._timer = asyncio.get_running_loop().call_later(SUMMARY_S, self._again)
+
+    def _sum_up(self) -> None:
+        if self._refused:
+            told = ", ".join(f"{status} {count}" for status, count in self._refused.most_common())
+            facts = {"event": "refusals", **self._whose, "refused": dict(self._refused)}
+            text = f"{self._refused.total()} HTTP calls were answered with an error in the last {SUMMARY_S:g} s: {told}"
+            _say(logging.INFO, facts, text)
+        for replica, count in self._lost.items():
+            facts = {"event": "lost", **self._whose, "replica_incarnation": replica, "sessions": count}
+            _say(logging.WARNING, facts, f"{count} sessions are lost: {replica} has ended")
+        self._refused.clear()
+        self._lost.clear()
 
 
 def watch_controller(controller: Controller) -> End:

@@ -1,9 +1,9 @@
-"""What a process counts of its gate, its leases and its operations, for Prometheus.
+"""What a process counts of its gate, its leases, its operations and its sessions, for Prometheus.
 
 Rules of this file:
 
-- Everything is read from steps of the declared machines, and from the counts that the door keeps: nothing is
-  counted in two places.
+- Everything is read from steps of the declared machines, from the counts that the door keeps, and from the calls of a
+  session server: nothing is counted in two places.
 - A step of a request adds to plain numbers of this process: no lock is taken, and nothing is allocated for it.
   They become Prometheus' when somebody asks, in the thread of whoever asks.
 - `METRICS` is all there is; the names of samples are these, with Prometheus' endings.
@@ -28,6 +28,7 @@ from .context import End, Watchers
 
 if TYPE_CHECKING:
     from ..controller.controller import Controller
+    from ..serving.calls import Watched
     from ..workers.front import Front
 
 Labels = tuple[str, ...]
@@ -88,12 +89,35 @@ PHASE_SECONDS = Metric("sluicegate_phase_seconds", "histogram", ("phase",), "How
 MEMBERS_DROPPED = Metric("sluicegate_members_dropped", "counter", _R, "Members that an operation went on without")
 REPLICAS = Metric("sluicegate_replicas", "gauge", ("state",), "Lives of replicas that are not dead, by state")
 REPLICA_DEATHS = Metric("sluicegate_replica_deaths", "counter", ("event",), "Lives of replicas that are dead, by why")
+SESSIONS = Metric("sluicegate_sessions", "gauge", ("state",), "Sessions of this server that are not buried, by state")
+BINDINGS = Metric("sluicegate_bindings", "counter", (), "Sessions that were bound to a replica")
+REBINDINGS = Metric("sluicegate_rebindings", "counter", (), "Sessions that moved to another replica, by their policy")
+TURNS = Metric("sluicegate_turns", "counter", (), "Turns that were begun; each is a lease, refused ones too")
+TURNS_ENDED = Metric("sluicegate_turns_ended", "counter", (), "Turns whose lease is known to be over")
+SESSIONS_BURIED = Metric("sluicegate_sessions_buried", "counter", (), "Sessions that are over, of which the id stays")
+ANSWERS = Metric(
+    "sluicegate_answers", "counter", ("ending",),
+    "Calls for an answer that are over: by why the first choice ended, or the code of the error",
+)  # fmt: skip
+ANSWERING = Metric("sluicegate_answering", "gauge", (), "Calls that are being answered")
+FIRST_TOKEN_SECONDS = Metric(
+    "sluicegate_first_token_seconds", "histogram", (), "From a call for an answer to the first text of it"
+)
+ANSWER_SECONDS = Metric("sluicegate_answer_seconds", "histogram", (), "From a call to its whole answer, stored")
+CALLS = Metric(
+    "sluicegate_http_calls", "counter", ("api", "status"), "HTTP calls; status 0 if the client left before the answer"
+)
+CALLS_JOINED = Metric("sluicegate_http_calls_joined", "counter", (), "Repeats that got the answer of the first call")
+TRACES_HELD = Metric("sluicegate_traces_held", "gauge", (), "Traces in memory")
+CHOSEN_IDS = Metric("sluicegate_chosen_ids_buried", "gauge", (), "Ids of clients' choice that are remembered for ever")
+STORE_FAILURES = Metric("sluicegate_session_store_failures", "counter", (), "Writes of sessions and traces that failed")
 
 METRICS = (
     PROCESS, ADMISSIONS, REFUSALS, HOLDS, HOLD_LEFT, WAITING, HOLD_SECONDS, LEASES, LEASES_ENDED, ORPHANS, TOKENS,
     GATE_STATE, GATE_EPOCH, GATE_TERM, GATE_VERSION, DRAIN_SECONDS, INSTALL_SECONDS, CLOSED_SECONDS, POISONINGS,
     COMMANDS_REFUSED, TERM, PUBLISHED, SYNC_STATE, OPERATIONS, OPERATION_SECONDS, PHASE_SECONDS, MEMBERS_DROPPED,
-    REPLICAS, REPLICA_DEATHS,
+    REPLICAS, REPLICA_DEATHS, SESSIONS, BINDINGS, REBINDINGS, TURNS, TURNS_ENDED, SESSIONS_BURIED, ANSWERS, ANSWERING,
+    FIRST_TOKEN_SECONDS, ANSWER_SECONDS, CALLS, CALLS_JOINED, TRACES_HELD, CHOSEN_IDS, STORE_FAILURES,
 )  # fmt: skip
 
 QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -145,8 +169,8 @@ class Metrics:
 
     @property
     def watchers(self) -> Watchers:
-        """What has to be told of fronts and controllers."""
-        return Watchers((self._front,), (self._controller,))
+        """What has to be told of fronts, controllers and session servers."""
+        return Watchers((self._front,), (self._controller,), sessions=(self._sessions,))
 
     def _front(self, front: Front) -> End:
         from .front_metrics import FrontMetrics
@@ -158,6 +182,11 @@ class Metrics:
         from .controller_metrics import ControllerMetrics
 
         return self._add(ControllerMetrics(controller))
+
+    def _sessions(self, watched: Watched) -> End:
+        from .sessions_metrics import SessionsMetrics
+
+        return self._add(SessionsMetrics(watched))
 
     def _add(self, part: Part) -> End:
         self._parts.append(part)

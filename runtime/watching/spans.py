@@ -1,11 +1,13 @@
-"""Spans of OpenTelemetry: one for each lease from admission to settlement, one for each operation with its phases.
+"""Spans of OpenTelemetry: one for each lease from admission to settlement, one for each operation with its phases, one
+for each HTTP call of a session server.
 
 Rules of this file:
 
 - Only OpenTelemetry's API is used: spans go wherever the process has configured its provider to send them. Where
   the package is missing, or nothing is configured, nothing is done.
 - A lease's span is a part of what its caller named: the `traceparent` of a call over gRPC, or the span in which
-  code asked the gate of the library.
+  code asked the gate of the library. A session server names its HTTP call, which is a part of what its client named
+  in the header `traceparent`; a repeat that was joined has a span of its own, without a lease.
 """
 
 from __future__ import annotations
@@ -19,17 +21,19 @@ from grpc import aio
 
 from ...protocol.network import NETWORK, Network, Options
 from ...statemachines.sync import Sync
-from .context import Watchers, watched_by
+from .context import End, Metadata, Watchers, watched_by
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
     from ..controller.controller import Controller
+    from ..serving.calls import Call as HttpCall
+    from ..serving.calls import Watched
     from ..workers.door import Call
     from ..workers.front import Front
     from ..workers.run import Run
 
-LEASE, OPERATION, PHASE = "sluicegate.lease", "sluicegate.operation", "sluicegate.phase"
+LEASE, OPERATION, PHASE, CALL = "sluicegate.lease", "sluicegate.operation", "sluicegate.phase", "sluicegate.call"
 """Names of spans."""
 _BAD = ("failed", "discarded", "lost")
 
@@ -53,6 +57,8 @@ def spans(provider: TracerProvider | None = None) -> Iterator[None]:
         (lambda front: FrontSpans(front, tracer).end,),
         (lambda controller: ControllerSpans(controller, tracer).end,),
         context.get_current,
+        (lambda watched: watch_calls(watched, tracer),),
+        carried,
     )
     token = NETWORK.set(_Traced(NETWORK.get()))
     try:
@@ -60,6 +66,44 @@ def spans(provider: TracerProvider | None = None) -> Iterator[None]:
             yield
     finally:
         NETWORK.reset(token)
+
+
+def carried() -> Metadata:
+    """What is done now, as metadata of a call."""
+    from opentelemetry import propagate
+
+    found: dict[str, str] = {}
+    propagate.inject(found)
+    return tuple(found.items())
+
+
+def watch_calls(watched: Watched, tracer: Any) -> End:
+    """A span for each HTTP call of a session server; what is done for it is a part of that."""
+    from opentelemetry import context, propagate
+    from opentelemetry.trace import Status, StatusCode, set_span_in_context
+
+    whose = {"sluicegate.incarnation": watched.sessions.host.incarnation}
+
+    def begin(call: HttpCall) -> None:
+        facts = {**whose, "sluicegate.api": call.api, "http.request.method": call.method, "url.path": call.path}
+        span = tracer.start_span(CALL, context=propagate.extract(call.headers), attributes=facts)
+        # Each call has a task of its own, which ends with it.
+        context.attach(set_span_in_context(span))
+
+        def end() -> None:
+            span.set_attribute("http.response.status_code", call.status)
+            if call.session:
+                span.set_attribute("sluicegate.session", call.session)
+            if call.request:
+                span.set_attribute("sluicegate.lease", call.request)
+            if call.status >= 500:
+                span.set_status(Status(StatusCode.ERROR, str(call.status)))
+            span.end()
+
+        call.ended.append(end)
+
+    watched.calls.append(begin)
+    return lambda: watched.calls.remove(begin)
 
 
 class FrontSpans:
