@@ -20,7 +20,10 @@ PARTS = {
     "swap": "from seal to reopened by phase, on an idle and a loaded worker",
     "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
+    "sessions": "memory, start and look-ups with many bound sessions and used-up ids, against few",
 }
+LARGE = ("sessions",)
+"""Parts whose full size takes minutes."""
 
 
 def main(names: list[str]) -> int:
@@ -31,14 +34,17 @@ def main(names: list[str]) -> int:
     )  # fmt: skip
     told = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure, by default all. {told}")
-    names = parser.parse_args(names).names
+    parser.add_argument("--full", action="store_true", help="in full size, which takes minutes: sessions")
+    given = parser.parse_args(names)
+    names = given.names
     if unknown := [name for name in names if name not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.1f} at the start")
     for name in names or PARTS:
         print(f"\n== {name}: {PARTS[name]}", flush=True)
-        importlib.import_module(f"bench.{name}").main()
+        whole = {"full": True} if given.full and name in LARGE else {}
+        importlib.import_module(f"bench.{name}").main(**whole)
     return 0
 
 
