@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
 from ...protocol.roles import Role
 from ...protocol.store import StoreError
@@ -71,7 +71,10 @@ class Service:
         here = [(method, path, api, getattr(self, name)) for method, path, api, name in ROUTES]
         theirs = [(method, path, OPENAI, work) for method, path, work in self._api.routes()]
         routes = [self._route(*route) for route in (*here, *theirs)]
-        return Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._wrong_method})
+        app = Starlette(routes=routes, exception_handlers={404: self._missing, 405: self._wrong_method})
+        # Nobody is sent to where a header of the call says that this server is.
+        app.router.redirect_slashes = False
+        return app
 
     def _route(self, method: str, path: str, api: Api, work: Work) -> Route:
         async def handle(request: Request) -> Response:
@@ -214,7 +217,8 @@ class Service:
 
     async def _wrong_method(self, request: Request, error: Exception) -> Response:
         found = refusal("method_not_allowed", f"{request.url.path} does not take {request.method}")
-        return JSONResponse(OPENAI.error(found), found.status)
+        fits = [r.methods for r in request.app.routes if r.matches(request.scope)[0] is not Match.NONE]
+        return JSONResponse(OPENAI.error(found), found.status, {"allow": ", ".join(sorted(set().union(*fits)))})
 
 
 def _require_once(request: Request) -> None:

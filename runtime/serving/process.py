@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -84,6 +85,7 @@ async def serving_with(
 ) -> AsyncIterator[dict[str, Any]]:
     """A session server whose calls `backend` runs and `tier` answers, and the facts of its ready line."""
     require_listening(config.http)
+    require_certificate(config.http)
     try:
         callers = Callers(config.http)
     except AccessError as error:
@@ -111,7 +113,7 @@ async def serving_with(
         scheme = "https" if config.http.certificate else "http"
         forwarding = await stack.enter_async_context(
             Forwarding(
-                config.name, lambda name: _where(roster, name, scheme), verify=config.http.certificate or True,
+                config.name, lambda name: _where(roster, name, scheme), certificate=config.http.certificate,
                 longest=config.sessions.call,
             )
         )  # fmt: skip
@@ -207,6 +209,19 @@ def require_listening(settings: HttpSettings) -> None:
             "http.certificate, http.key and http.tokens, listen on 127.0.0.1, or set "
             "http.i_accept_plaintext_beyond_loopback"
         )
+
+
+def require_certificate(settings: HttpSettings) -> None:
+    """Raises ServerError for a certificate and key that TLS cannot use."""
+    if settings.certificate:
+        try:
+            # With a password nobody is asked for one on a terminal.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.certificate, settings.key, lambda: "")
+        except OSError as error:
+            raise ServerError(
+                f"http.certificate {settings.certificate} and http.key {settings.key} cannot be used "
+                f"({error.strerror or error}): give PEM files that belong together, the key without a password"
+            ) from error
 
 
 def context_of(model: Path) -> int:
