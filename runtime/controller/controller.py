@@ -221,6 +221,8 @@ class Controller:
         old = self.members.get(replica)
         self.members[replica] = member
         if old is not None:
+            # Whoever still asks it must not find its channel closed.
+            old.end(f"{incarnation} has taken its place")
             await old.close()
         self.tell(incarnation, Replica.Started())
         return gate

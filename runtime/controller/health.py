@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.client import CallError, Rejected
 from ...statemachines.replica import Replica
+from .member import MemberError
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -39,7 +40,10 @@ async def probe(controller: Controller, replica: str, incarnation: str) -> None:
             continue
         asked = clock()
         try:
-            gate = (await member.gate.get(deadline=PROBE_WITHIN_S)).snapshot
+            gate = (await member.while_alive(member.gate.get(deadline=PROBE_WITHIN_S))).snapshot
+        except MemberError:
+            # Its next life has taken its place.
+            continue
         except CallError as error:
             if isinstance(error, Rejected) and error.is_turned_away:
                 _log.error("%s does not let this controller look at it: %s", incarnation, error)

@@ -33,9 +33,9 @@ from .upstream import Upstream
 from .window import Window
 
 _log = logging.getLogger(__name__)
-OBEY_S, TEND_S, CLAIMED_S = 0.2, 1.0, 20.0
+OBEY_S, TEND_S, CLAIMED_S, KNOWN_S = 0.2, 1.0, 20.0, 2.0
 """How often orders of the controller are looked for, how often each upstream is looked at, and how long the controller
-may take to claim a new gate."""
+may take to claim a new gate, and to take note of one that has ended."""
 MISSES = 5
 """An upstream that does not answer so many looks in a row is taken to be down."""
 
@@ -83,9 +83,12 @@ class Fleet:
     ) -> None:
         for task in self._tending:
             task.cancel()
+        ended = [life.incarnation for life in self.lives.values()]
         for life in self.lives.values():
             life.ends.set()
         await self._group.__aexit__(kind, error, trace)
+        # So that sessions which the next process finds lost are known to be.
+        await self.controller.changed.until(lambda: not any(map(self.controller.is_alive, ended)), KNOWN_S)
 
     # -- what others ask -------------------------------------------------------------------------
 

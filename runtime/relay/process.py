@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -33,6 +34,9 @@ from .holding import Holdings
 from .tier import Relay
 from .upstream import Upstream
 
+KNOWN_S = 10.0
+"""How long the controller may take to take note of what an earlier process left."""
+
 
 async def run(config: RelayConfig, announce: Callable[[dict[str, Any]], None]) -> None:
     """Serve until this process is told to end. `announce` is given the facts of the ready line.
@@ -55,8 +59,6 @@ async def relaying(config: RelayConfig) -> AsyncIterator[dict[str, Any]]:
         ruled = config.controller
         store = stack.enter_context(contextlib.closing(SqliteStore(ruled.register)))
         roster = Roster(store)
-        for life in roster.living():
-            roster.end(life.incarnation, "its server ended")
         named = [(f"upstream-{number}", url) for number, url in enumerate(config.upstreams)]
         for name in roster.holds().keys() - dict(named).keys():
             roster.release(name)
@@ -82,7 +84,8 @@ async def relaying(config: RelayConfig) -> AsyncIterator[dict[str, Any]]:
             desks[0].fleet = fleet
             return desks
 
-        _, facts = await stack.enter_async_context(ruling(ruled, has_bytes=fleet.has_bytes, also=also))
+        controller, facts = await stack.enter_async_context(ruling(ruled, has_bytes=fleet.has_bytes, also=also))
+        await _end_earlier(controller, roster)
         await stack.enter_async_context(fleet)
         await stack.enter_async_context(desks[0])
         relays = await stack.enter_async_context(Relays(fleet.find))
@@ -92,3 +95,14 @@ async def relaying(config: RelayConfig) -> AsyncIterator[dict[str, Any]]:
 
         server = await stack.enter_async_context(serving_with(config.server, relays, tier))
         yield {**server, "kind": ROLE, "control": facts["control"], "upstreams": dict(named)}
+
+
+async def _end_earlier(controller: Controller, roster: Roster) -> None:
+    """The gates that an earlier process left have ended with it: the controller is told so, once it knows of them."""
+    left = roster.living("rollout")
+    async with asyncio.timeout(KNOWN_S):
+        while not all(life.incarnation in controller.replicas for life in left if life.control):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    for life in left:
+        roster.end(life.incarnation, "its server ended")
+    await controller.changed.until(lambda: not any(controller.is_alive(life.incarnation) for life in left), KNOWN_S)
