@@ -52,6 +52,10 @@ class GateActor(Actor):
     def leave(self) -> None:
         self._run(self._exit())
 
+    def withdraw(self, lease: str) -> bool:
+        """No request waits here to go on."""
+        return False
+
     def lose_track(self, lease: str, why: str) -> None:
         """What the gate tells leases whose time ran out."""
         self._engine.told.append(f"lose track of {lease}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from agents_kit import Account, Agents, account, agents_run
 
+from sluicegate.runtime.supervisor import Budget
 from sluicegate.statemachines.sorts import Mode
 
 MODES = [Mode.WAIT, Mode.ABORT, Mode.KEEP]
@@ -66,7 +67,8 @@ async def test_fifty_agents_of_twenty_turns_through_twenty_updates(tmp_path: Pat
 async def kills(folder: Path, count: int, *, agents: int, turns: int) -> tuple[Agents, Account]:
     """The same, while a session server is killed at random moments."""
     draw, names = random.Random(5), ("sessions-0", "sessions-1")
-    async with agents_run(folder, "rollout-0", "rollout-1", servers=names, mode=Mode.KEEP) as run:
+    budget = Budget(lives=count + 1, all_lives=count + 1)
+    async with agents_run(folder, "rollout-0", "rollout-1", servers=names, mode=Mode.KEEP, budget=budget) as run:
         talk = Agents(run, names, agents, turns)
         async with asyncio.timeout(1500):
             playing = asyncio.create_task(talk.play())

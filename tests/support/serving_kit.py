@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -148,7 +147,8 @@ async def chatting(folder: Path, *names: str, mode: Mode = Mode.KEEP, version: i
             roster.enlist(life, lives[name]["control"], lives[name]["data"], 0)
         _, facts = await stack.enter_async_context(ruling(ruled))
         client = await stack.enter_async_context(ControllerClient(facts["control"], within=60.0))
-        trainer = stack.enter_context(contextlib.closing(Publisher(folder / "trace", RUN)))
+        trainer = Publisher(folder / "trace", RUN)
+        stack.callback(trainer.log.close)
         chat = Chat(folder, weights, roster, client, trainer, lives)
         if version is not None:
             await chat.update(version)

@@ -36,10 +36,6 @@ class Process:
         self.log = TraceLog(self.path, run=run, process=incarnation.partition(".")[0], incarnation=incarnation)
         self.live: dict[tuple[str, str], Any] = {}
 
-    def close(self) -> None:
-        """Its log is whole."""
-        self.log.close()
-
     def born(self, machine: Any, instance: str, **given: Any) -> None:
         live = self.live[machine.ir.name, instance] = machine.Live(**given)
         self.log.of(machine.ir.name).lives(instance, live, False)
