@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from wild_http import GENERATE, SESSION, Sent, answers, good, judge, lines, plain, talk, wild
+from wild_http import GENERATE, SESSION, Sent, Strange, answers, good, judge, lines, plain, talk, wild
 
 from sluicegate.protocol.sqlite import open_store
 from sluicegate.protocol.store import Durability
@@ -60,7 +61,10 @@ class Live:
     async def hold(self, sent: Sent) -> list[tuple[int, bytes]]:
         """What a case was answered, which is what may be answered."""
         session = self.session()
-        got = await talk(self.port, sent.by(session), BOUND_S)
+        try:
+            got = await talk(self.port, sent.by(session), BOUND_S)
+        except TimeoutError:
+            raise Strange(f"neither answered nor hung up on: {sent}") from None
         found = answers(got, is_all=sent.end == "wait")
         self.note(session, [status for status, _ in found] if sent.end == "wait" else [])
         return found
@@ -249,6 +253,17 @@ async def test_calls_that_follow_each_other_on_one_connection_are_answered_in_or
     assert [status for status, _ in found] == [200, 400, 200, 400, 200]
 
 
+async def test_what_is_not_named_is_not_there_and_what_a_path_takes_is_told(live: Live) -> None:
+    for path in ("/v1/models/", "/v1/sessions/", "//v1/models", "/v1/messages/", "/generate", "/update_weights"):
+        url = live.http.base_url.copy_with(raw_path=path.encode())
+        answer = await live.http.get(url, headers={"host": "elsewhere"})
+        assert answer.status_code == 404, path
+        judge(404, answer.content)
+    for method, path, takes in (("PUT", "/v1/sessions", "GET, HEAD, POST"), ("GET", "/v1/messages", "POST")):
+        answer = await live.http.request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, takes)
+
+
 @pytest.mark.parametrize("name", ["x-session-id", "idempotency-key", "authorization", "x-api-key", "x-task-id"])
 async def test_a_header_with_two_values_is_refused(live: Live, name: str) -> None:
     answer = await live.http.post(
@@ -269,6 +284,16 @@ async def test_a_key_of_another_body_is_refused_and_one_that_is_too_long(live: L
         assert "Idempotency-Key" in answer.text
 
 
+@pytest.mark.parametrize("path", GENERATE)
+async def test_a_server_without_grace_ends_calls_that_nobody_hears_and_no_others(live: Live, path: str) -> None:
+    async with live.chat.server("hasty", http={"grace": 0.0}), live.chat.http("hasty") as http:
+        body, headers = GENERATE[path] | {"stream": True}, {"x-session-id": f"hasty-{path[4]}"}
+        for _ in range(3):
+            answer = await http.post(path, json=body, headers=headers)
+            assert answer.status_code == 200
+            assert "given_up" not in answer.text
+
+
 async def test_ids_of_any_kind_are_retired_or_named(live: Live) -> None:
     ids = ["sg-1-2-3", "\0", "/", "é", "x" * 256, "never"]
     answer = await live.http.post("/v1/sessions/retire", json={"ids": ids})
@@ -284,8 +309,15 @@ async def test_five_thousand_cases(live: Live) -> None:
 
     def run(work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, loop).result(2 * BOUND_S)
-        if not live.cases % 500:
-            print(f"{live.cases} cases, {time.monotonic() - begun:.0f} s: {dict(sorted(live.met.items()))}", flush=True)
+
+    async def tell() -> None:
+        told = 0
+        while True:
+            await asyncio.sleep(1)
+            if live.cases // 500 > told:
+                told = live.cases // 500
+                met = dict(sorted(live.met.items()))
+                print(f"{live.cases} cases, {time.monotonic() - begun:.0f} s: {met}", flush=True)
 
     def cases(strategy: Any, hold: Any, number: int) -> None:
         @settings(max_examples=850, **EVERYWHERE)
@@ -297,9 +329,11 @@ async def test_five_thousand_cases(live: Live) -> None:
         each()
 
     kinds = [(wild(), live.hold)] * 4 + [(plain(), lambda request: hold_plain(live, request))] * 2
-    async with asyncio.TaskGroup() as group:
-        for number, kind in enumerate(kinds):
-            group.create_task(asyncio.to_thread(cases, *kind, number))
+    telling = asyncio.create_task(tell())
+    # The server needs the loop's own threads.
+    with ThreadPoolExecutor(len(kinds)) as threads:
+        runs = [loop.run_in_executor(threads, cases, *kind, number) for number, kind in enumerate(kinds)]
+        await asyncio.gather(*runs)
     assert live.cases >= 5000
     # Every byte of an answer, a few at once.
     for path in GENERATE:
@@ -307,6 +341,7 @@ async def test_five_thousand_cases(live: Live) -> None:
         for upto in range(0, len(whole), 8):
             cuts = [Sent(call(path, stream=True), ("fin", "rst")[at % 2], answer=at) for at in range(upto, upto + 8)]
             await asyncio.gather(*map(live.hold, cuts))
+    telling.cancel()
     print(f"{live.cases} cases, {time.monotonic() - begun:.0f} s: {dict(sorted(live.met.items()))}", flush=True)
 
 
