@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from session_kit import Host, Served, host, prompt, until
 
-from sluicegate.runtime.sessions import SessionClosed, Told, TurnLost
+from sluicegate.protocol.store import StoreError
+from sluicegate.runtime.sessions import SessionClosed, StorageDown, Told, TurnLost
 from sluicegate.runtime.sessions.backend import Made
 from sluicegate.runtime.sessions.loads import Loads
 from sluicegate.runtime.sessions.traces import branches
@@ -279,3 +280,25 @@ async def test_a_server_that_ends_does_not_wait_for_leases_without_an_end(tmp_pa
             assert served.state() == "TURN"
             served.replica.settle.set()
             await until(lambda: served.state() == "BOUND")
+
+
+async def test_what_a_dead_consumer_read_is_given_back_once_it_can_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with host(tmp_path, store=0.5) as on, on.server() as served:
+        on.cohort.lives[0].go.set()
+        for session in ("s", "t"):
+            await served.sessions.open(session)
+            await served.turn(session)
+            await served.sessions.finish(session)
+            await served.sessions.take(session, "trainer.1")
+
+        def full(changes: Any) -> None:
+            raise StoreError("the disk is full")
+
+        with monkeypatch.context() as disk:
+            disk.setattr(served.sessions.kept._store, "write", full)
+            with pytest.raises(StorageDown):
+                await served.sessions.consumer_lost("trainer.1")
+        await served.sessions.consumer_lost("trainer.1")
+        assert [served.state(session) for session in ("s", "t")] == ["FINISHED", "FINISHED"]
