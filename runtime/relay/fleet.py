@@ -44,7 +44,8 @@ MakeGate = Callable[[Upstream, str, Install], EmbeddedGate]
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """One life of a gate. `how` says how it ended."""
+    """One life of a gate. `how` says how it ended, `is_given_up` that it is poisoned for its process and not for what
+    that holds."""
 
     upstream: Upstream
     incarnation: str
@@ -52,6 +53,7 @@ class Life:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     ends: asyncio.Event = field(default_factory=asyncio.Event)
     how: str = "stopped"
+    is_given_up: bool = False
     misses: int = 0
     task: asyncio.Task[None] | None = None
 
@@ -194,8 +196,10 @@ class Fleet:
             try:
                 ordered = self._roster.ends_ordered()
                 for life in [life for life in self.lives.values() if life.incarnation in ordered]:
-                    why = life.gate.why or ordered[life.incarnation]
-                    async with self._alone[life.upstream.name]:
+                    name, why = life.upstream.name, life.gate.why or ordered[life.incarnation]
+                    async with self._alone[name]:
+                        if life.gate.is_poisoned and not life.is_given_up:
+                            self.holdings.doubt(name)
                         await self._end(life, why)
             except StoreError as error:
                 _log.error("the roster cannot be used, which is tried again: %s", error)
@@ -229,10 +233,13 @@ class Fleet:
                 await self._give_up(life, error.text)
             return
         if life is None:
-            if why := self._why_not(name, self.controller.published, started):
+            published = self.controller.published
+            if why := self._why_not(name, published, started):
                 self._hold(name, why)
-            else:
-                await self._begin(upstream)
+                return
+            if published is not None and is_as_found(named := self.controller.manifests.get(published)):
+                self.holdings.put(name, Holding(published, named.digest, started))
+            await self._begin(upstream)
             return
         life.misses = 0
         held = self.holdings.of(name)
@@ -244,6 +251,7 @@ class Fleet:
         member = self.controller.members.get(life.upstream.name)
         if member is None or member.incarnation != life.incarnation:
             return
+        life.is_given_up = True
         try:
             await member.poison(why)
         except CallError as error:
@@ -256,14 +264,18 @@ class Fleet:
         held = self.holdings.of(name)
         if version is None:
             return ""
+        has_restarted = None not in (started, held and held.started) and started != (held and held.started)
+        is_found = is_as_found(self.controller.manifests.get(version))
+        if is_found and has_restarted:
+            return ""
         if held is not None and held.version is None:
             return f"{name}: its weights are in doubt: the next window loads it"
-        if is_as_found(self.controller.manifests.get(version)):
+        if is_found:
             return ""
         if held is None or held.version != version:
             holds = "what it had when it was found" if held is None else f"version {held.version}"
             return f"{name} holds {holds}, and published is {version}: the next window loads it"
-        if started is not None and held.started is not None and started != held.started:
+        if has_restarted:
             return f"{name} has restarted since it was loaded with version {version}: the next window loads it"
         return ""
 
@@ -274,15 +286,18 @@ class Fleet:
         name, held = upstream.name, self.holdings.of(upstream.name)
         if named is None:
             raise ManifestError(f"version {version} has no manifest")
-        if is_as_found(named) and (held is None or held.version is not None):
-            self.holdings.put(name, Holding(version, named.digest, await upstream.started()))
+        if is_as_found(named):
+            started = await upstream.started()
+            if why := self._why_not(name, version, started):
+                raise ManifestError(why)
+            self.holdings.put(name, Holding(version, named.digest, started))
             return named.digest
         if held is not None and (held.version, held.digest) == (version, named.digest):
             return named.digest
         window = self.window
         if window is None or window.version != version:
             raise ManifestError(f"nobody is there who has the bytes of version {version}")
-        self.holdings.put(name, Holding())
+        self.holdings.doubt(name)
         word = await window.loading(name)
         digest = manifest(version, named.run, named.step, word).digest
         if digest == named.digest:

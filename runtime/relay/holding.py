@@ -45,6 +45,11 @@ class Holdings:
         with reading(f"what {upstream} holds"):
             return None if found is None else Holding(**json.loads(found))
 
+    def doubt(self, upstream: str) -> None:
+        """What it holds is not known any more."""
+        held = self.of(upstream)
+        self.put(upstream, Holding(started=None if held is None else held.started))
+
     def put(self, upstream: str, holding: Holding) -> None:
         self._store.write([Put(_SPACE, upstream, _PART, json.dumps(asdict(holding)).encode())])
 

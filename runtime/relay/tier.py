@@ -94,6 +94,9 @@ class Relay:
         """See `Tier.answer`."""
         ask, session = _of(answering), answering.repeat.session
         assembled, last = Assembled(ask.choices), list[Delta]()
+        if (begun := self.router.sessions.facts[session].tier) != self.tier:
+            text = f"session {session} was begun where traces are {begun}, and here they are {self.tier}: begin another"
+            raise refusal("malformed", text)
 
         def word(turn: Turn, word: Word) -> bool:
             if isinstance(word, Responded):

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tokens", default="", metavar="FILE", help="bearer tokens of agents and trainers (docs/access.md)")
     add("--certificate", default="", metavar="FILE", help="PEM chain of the HTTP server, with --key")
     add("--key", default="", metavar="FILE", help="its private key")
+    add("--access", type=Path, metavar="FILE", help="certificate, key, tokens of the control port, as JSON")
     add("--trace", type=Path, metavar="DIR", help="write what every machine does there, for sluicegate trace")
 
 
@@ -57,7 +58,8 @@ Serve = Callable[[Callable[[dict[str, Any]], None]], Any]
 
 
 def _upstreams(args: argparse.Namespace) -> Serve:
-    from ..runtime.config import ConfigError
+    from ..protocol.access import Access, acting_as, check
+    from ..runtime.config import ConfigError, read_config
     from ..runtime.relay.config import RelayConfig
     from ..runtime.relay.process import run as relay
     from ..runtime.serving.config import HttpSettings
@@ -65,15 +67,22 @@ def _upstreams(args: argparse.Namespace) -> Serve:
 
     if args.state is None:
         raise ConfigError("--state is missing: give a folder for what is to outlive this process")
+    access = Access() if args.access is None else read_config(Access, args.access)
+    check(access)
     http = HttpSettings(
         address=args.address, port=args.port, tokens=args.tokens, certificate=args.certificate, key=args.key
     )
     config = RelayConfig(
         upstreams=tuple(args.upstream), state=args.state, name=args.name, mode=Mode(args.mode), http=http,
         token_ids=args.token_ids, injects=args.inject, key_env=args.upstream_key_env, read=args.read,
-        deadline=args.deadline, control_port=args.control_port, trace=args.trace,
+        deadline=args.deadline, control_port=args.control_port, trace=args.trace, access=access,
     )  # fmt: skip
-    return lambda announce: relay(config, announce)
+
+    async def serve(announce: Callable[[dict[str, Any]], None]) -> None:
+        with acting_as(config.access):
+            await relay(config, announce)
+
+    return serve
 
 
 def _sessions(path: Path) -> Serve:

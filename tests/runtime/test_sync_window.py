@@ -13,6 +13,8 @@ from relay_kit import Relayed, judged, relayed
 from stand_in import StandIn
 
 from sluicegate import SyncClient, WindowFailed
+from sluicegate.runtime.controller.client import ControllerClient
+from sluicegate.statemachines.sorts import Mode
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -94,7 +96,7 @@ async def test_an_exception_inside_poisons_who_was_not_loaded_and_the_next_windo
         with pytest.raises(ZeroDivisionError):
             await fails_midway()
         # Who was loaded holds what was named, which is published; the other is closed, and says why.
-        status = await until(server, lambda s: "upstream-1" in s.held)
+        status = await until(server, lambda s: "upstream-1" in s.held and len(s.replicas) == 1)
         assert (status.published, "in doubt" in status.held["upstream-1"]) == (2, True)
         assert {name: found[1:] for name, found in (await replicas(server)).items()} == {"upstream-0": ("OPEN", 2)}
         assert (await server.say("a", "hello"))["model_version"] == 2
@@ -114,8 +116,8 @@ async def test_where_nobody_was_loaded_nothing_is_published(tmp_path: Path) -> N
                 async with sync.window(digest="w2"):
                     pass
             assert "POISONED" in found.value.left_behind["upstream-0"]
-            status = await until(server, lambda s: "upstream-0" in s.held)
-            assert (status.published, list(status.replicas)) == (1, [])
+            status = await until(server, lambda s: "upstream-0" in s.held and not s.replicas)
+            assert status.published == 1
             async with server.http(**{"x-session-id": "a"}) as http:
                 # A session whose replica is gone is bound to another; there is none for now.
                 assert (await http.get("/health")).json()["status"] == "waiting"
@@ -194,6 +196,39 @@ async def test_a_trainer_that_goes_while_requests_run_changes_nothing(tmp_path: 
         status = await until(server, lambda s: not s.HasField("operation") and s.replicas[0].gate == "OPEN")
         assert (status.published, status.replicas[0].incarnation) == (1, "upstream-0.1")
         assert await update(server, "w3") == 3
+    require_valid(tmp_path)
+
+
+async def test_what_runs_is_hung_up_on_in_mode_abort_before_anything_is_loaded(tmp_path: Path) -> None:
+    upstream = StandIn()
+    async with relayed(tmp_path, upstream, mode=Mode.ABORT) as server:
+        await server.say("a", "hello")
+        upstream.goes.clear()
+        async with server.http(**{"x-session-id": "a"}) as http:
+            body = {"messages": [{"role": "user", "content": "hello"}], "stream": True}
+            call = asyncio.create_task(http.post("/v1/chat/completions", json=body))
+            async with asyncio.timeout(20):
+                while not upstream.running:  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.02)
+            assert await update(server, "w2") == 2
+            upstream.goes.set()
+            assert '"code": "turn_lost"' in (await call).text
+        assert (await server.say("a", "hello"))["model_version"] == 2
+    require_valid(tmp_path)
+
+
+async def test_who_is_poisoned_by_hand_is_closed_until_it_is_loaded_or_another_process(tmp_path: Path) -> None:
+    upstream = StandIn()
+    async with relayed(tmp_path, upstream) as server, ControllerClient(server.control, within=20) as controller:
+        await server.say("a", "hello")
+        await controller.poison("upstream-0", "it answers oddly")
+        await until(server, lambda s: "in doubt" in s.held.get("upstream-0", ""))
+        upstream.started += 60
+        assert (await server.say("b", "hello"))["model_version"] == 1
+        await controller.poison("upstream-0", "it answers oddly")
+        await until(server, lambda s: "in doubt" in s.held.get("upstream-0", ""))
+        assert await update(server, "w2") == 2
+        assert (await server.say("b", "hello"))["model_version"] == 2
     require_valid(tmp_path)
 
 
