@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import sys
@@ -13,11 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import openai
 import pytest
+from chat_kit import make_tokenizer
 from relay_kit import judged
 from stand_in import StandIn
 
 from sluicegate import cli
+from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.tracelog import merge_stopped
+from sluicegate.spec.traces import validate
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "other-trainers.md"
@@ -34,10 +40,11 @@ async def serve(*words: str, ends: int = 0) -> AsyncIterator[list[str]]:
     try:
         async with asyncio.timeout(60):
             lines = [(await process.stdout.readline()).decode().rstrip()]
-            while lines[-1] and "trainers" not in lines[-1]:
+            while lines[-1] and "trainers" not in lines[-1] and "--upstream" in words:
                 lines.append((await process.stdout.readline()).decode().rstrip())
         yield lines
-        process.send_signal(signal.SIGINT)
+        if process.returncode is None and ends == 0:
+            process.send_signal(signal.SIGINT)
         async with asyncio.timeout(30):
             _, errors = await process.communicate()
         assert (process.returncode, b"Traceback" in errors) == (ends, False), errors.decode()
@@ -99,6 +106,51 @@ async def test_the_page_for_other_trainers_works_as_it_is_shown(tmp_path: Path) 
             assert await page["ask"]("one") == ("[step-1] the gate is open ", 2)
     verdict = judged(tmp_path)
     assert verdict.valid, verdict.refusal
+
+
+async def test_a_server_that_is_killed_goes_on_in_its_next_life(tmp_path: Path) -> None:
+    upstream = StandIn()
+    async with upstream.serving() as url:
+        words = ("--upstream", url, "--state", str(tmp_path / "state"), "--trace", str(tmp_path / "trace"))
+        async with serve(*words, ends=-signal.SIGKILL) as lines, asyncio.timeout(60):
+            page = shown({"9000": lines[0].split()[1].removeprefix("http://"), "9001": lines[-1].split()[-1]})
+            assert (await page["ask"]("one"))[1] == 1
+            upstream.goes.clear()
+            broken = asyncio.create_task(page["ask"]("one"))
+            while not upstream.running:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.02)
+            os.kill(int((tmp_path / "state" / "serve.lock").read_text()), signal.SIGKILL)
+            with pytest.raises(openai.APIConnectionError):
+                await broken
+            upstream.goes.set()
+        async with serve(*words) as lines:
+            page = shown({"9000": lines[0].split()[1].removeprefix("http://")})
+            assert await page["ask"]("one") == ("[base] the gate is open ", 1)
+            async with httpx.AsyncClient(base_url=lines[0].split()[1]) as http:
+                shown_now = (await http.get("/v1/sessions/one")).json()
+            assert (shown_now["generations"], shown_now["turns"]) == (2, 0)
+    logs = sorted((tmp_path / "trace").glob("*.ndjson"))
+    merge_stopped(tmp_path / "trace", tmp_path / "trace.ndjson")
+    assert len(logs) >= 8
+    verdict = validate(tmp_path / "trace.ndjson")
+    assert verdict.valid, verdict.refusal
+
+
+async def test_a_session_server_of_a_run_is_served_by_its_config(tmp_path: Path) -> None:
+    make_tokenizer(tmp_path / "model")
+    (tmp_path / "model" / "config.json").write_text('{"max_position_embeddings": 128}')
+    config = {
+        "name": "sessions-0", "run": "chat", "register": str(tmp_path / "register.db"),
+        "store": str(tmp_path / "sessions.db"), "model": str(tmp_path / "model"),
+    }  # fmt: skip
+    with Roster(tmp_path / "register.db"):
+        pass
+    (tmp_path / "sessions.json").write_text(json.dumps(config))
+    async with (
+        serve("--config", str(tmp_path / "sessions.json")) as lines,
+        httpx.AsyncClient(base_url=lines[0].split()[1]) as http,
+    ):
+        assert (await http.get("/health")).json()["tier"] == "exact"
 
 
 @pytest.mark.parametrize(
