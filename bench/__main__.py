@@ -20,6 +20,7 @@ PARTS = {
     "swap": "from seal to reopened by phase, on an idle and a loaded worker",
     "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
+    "serving": "calls per second and latencies through a session server, against a bare proxy and gRPC; export",
     "sessions": "memory, start and look-ups with many bound sessions and used-up ids, against few",
 }
 LARGE = ("sessions",)

@@ -132,12 +132,14 @@ class Exact:
 
     def retold(self, repeat: Repeat, ask: Ask) -> Answering | None:
         """The answer to a call that this one repeats, from the trace: this life of the server may not have given it."""
+        if not (repeat.key or repeat.is_retry):
+            return None
         tree = self.router.sessions.kept.tree(repeat.session)
         found: dict[int, tuple[Segment, _Told]] = {}
         for segment in reversed(tree.segments[-4 * MOST_CHOICES :]):
             held = json.loads(segment.note or b"{}")
             is_it = held.get("idempotency") == repeat.key if repeat.key else held.get("ask") == repeat.digest
-            if not is_it or not (repeat.key or repeat.is_retry):
+            if not is_it:
                 continue
             if held["ask"] != repeat.digest:
                 raise refusal("malformed", "header Idempotency-Key: it was used for another request, take a new one")

@@ -174,6 +174,9 @@ async def listening(app: Any, settings: HttpSettings, grace: float) -> AsyncIter
         text = f"cannot listen on {settings.address}:{settings.port} ({error.strerror}): take another port, or 0"
         raise ServerError(text) from error
     with port:
+        # Taken over by its connections: asyncio does this itself only for sockets that say their protocol. Without it
+        # the end of each answer, and each event of a stream, waits for the client's delayed acknowledgement.
+        port.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=max(1, round(grace)),
             ssl_certfile=settings.certificate or None, ssl_keyfile=settings.key or None, server_header=False,

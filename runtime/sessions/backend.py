@@ -113,6 +113,7 @@ class Workers:
 
     def __init__(self) -> None:
         self._channels: dict[str, aio.Channel] = {}
+        self._stubs: dict[str, Any] = {}
 
     async def close(self) -> None:
         for channel in self._channels.values():
@@ -154,7 +155,7 @@ class Workers:
     async def _call(
         self, place: Place, asked: rollout_pb2.GenerateRequest, within: float
     ) -> AsyncIterator[Any]:
-        call = rollout_pb2_grpc.RolloutStub(self._channel(place.data)).Generate(
+        call = self._stub(place.data).Generate(
             asked, timeout=max(0.1, within), metadata=carried()
         )
         try:
@@ -164,7 +165,7 @@ class Workers:
 
     async def proceed(self, place: Place, lease: str) -> bool:
         """See `Backend.proceed`: a call that is not answered is made again, since repeats change nothing."""
-        stub: Any = rollout_pb2_grpc.RolloutStub(self._channel(place.data))
+        stub: Any = self._stub(place.data)
         asked = rollout_pb2.ProceedRequest(request_id=lease)
         for _ in range(3):
             try:
@@ -176,7 +177,7 @@ class Workers:
     async def is_over(self, place: Place, lease: str, is_alive: Callable[[], bool]) -> bool:
         """See `Backend.is_over`."""
         client = LeaseClient(self._channel(place.control), lease, incarnation=place.incarnation, deadline=CALL_S)
-        data: Any = rollout_pb2_grpc.RolloutStub(self._channel(place.data))
+        data: Any = self._stub(place.data)
         aborted, pause = False, ASK_SOON_S
         try:
             async with asyncio.timeout(ENDS_S):
@@ -198,6 +199,13 @@ class Workers:
         except TimeoutError:
             return False
         return True
+
+    def _stub(self, target: str) -> Any:
+        # Made once: it registers its methods with the channel, which takes longer than a call of one.
+        stub = self._stubs.get(target)
+        if stub is None:
+            stub = self._stubs[target] = rollout_pb2_grpc.RolloutStub(self._channel(target))
+        return stub
 
     def _channel(self, target: str) -> aio.Channel:
         channel = self._channels.get(target)
