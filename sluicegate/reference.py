@@ -51,10 +51,10 @@ def grpc_page(protos: dict[str, str]) -> str:
                 text += [doc, ""]
             text += ["| method | asked with | answered with | what it does |", "| --- | --- | --- | --- |"]
             for index, method in enumerate(service.method):
-                stream = "a stream of " if method.server_streaming else ""
+                asks, stream = ("a stream of " if s else "" for s in (method.client_streaming, method.server_streaming))
                 asked, answer = (kind.rpartition(".")[2] for kind in (method.input_type, method.output_type))
                 doc = said.get((6, number, 2, index), "")
-                text.append(f"| `{method.name}` | `{asked}` | {stream}`{answer}` | {doc} |")
+                text.append(f"| `{method.name}` | {asks}`{asked}` | {stream}`{answer}` | {doc} |")
         fields = [row for index, message in enumerate(file.message_type) for row in _fields(message, index, said)]
         if fields:
             name = file.name.rpartition("/")[2]

@@ -25,37 +25,37 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asluicegate/v1/window.proto\x12\rsluicegate.v1\"\xaa\x02\n\rWindowRequest\x12\x33\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\".sluicegate.v1.WindowRequest.BeginH\x00\x12\x35\n\x06loaded\x18\x02 \x01(\x0b\x32#.sluicegate.v1.WindowRequest.LoadedH\x00\x12\x33\n\x05leave\x18\x03 \x01(\x0b\x32\".sluicegate.v1.WindowRequest.LeaveH\x00\x1a;\n\x05\x42\x65gin\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x03 \x01(\t\x1a*\n\x06Loaded\x12\x10\n\x08upstream\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\x1a\x07\n\x05LeaveB\x06\n\x04said\"\xf5\x04\n\x0cWindowAnswer\x12\x36\n\x07\x65ntered\x18\x01 \x01(\x0b\x32#.sluicegate.v1.WindowAnswer.EnteredH\x00\x12\x32\n\x05taken\x18\x02 \x01(\x0b\x32!.sluicegate.v1.WindowAnswer.TakenH\x00\x12\x34\n\x06\x63losed\x18\x03 \x01(\x0b\x32\".sluicegate.v1.WindowAnswer.ClosedH\x00\x1a\x93\x01\n\x07\x45ntered\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x45\n\tupstreams\x18\x02 \x03(\x0b\x32\x32.sluicegate.v1.WindowAnswer.Entered.UpstreamsEntry\x1a\x30\n\x0eUpstreamsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a*\n\x05Taken\x12\x10\n\x08upstream\x18\x01 \x01(\t\x12\x0f\n\x07refused\x18\x02 \x01(\t\x1a\xf8\x01\n\x06\x43losed\x12\x11\n\tpublished\x18\x01 \x01(\x08\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05retry\x18\x04 \x01(\x08\x12\x14\n\x07version\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12G\n\x0bleft_behind\x18\x06 \x03(\x0b\x32\x32.sluicegate.v1.WindowAnswer.Closed.LeftBehindEntry\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_versionB\x06\n\x04said2O\n\x06Window\x12\x45\n\x04Open\x12\x1c.sluicegate.v1.WindowRequest\x1a\x1b.sluicegate.v1.WindowAnswer(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asluicegate/v1/window.proto\x12\rsluicegate.v1\"\xa0\x01\n\rWindowRequest\x12+\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x1a.sluicegate.v1.WindowBeginH\x00\x12-\n\x06loaded\x18\x02 \x01(\x0b\x32\x1b.sluicegate.v1.WindowLoadedH\x00\x12+\n\x05leave\x18\x03 \x01(\x0b\x32\x1a.sluicegate.v1.WindowLeaveH\x00\x42\x06\n\x04said\"\xa3\x01\n\x0cWindowAnswer\x12/\n\x07\x65ntered\x18\x01 \x01(\x0b\x32\x1c.sluicegate.v1.WindowEnteredH\x00\x12+\n\x05taken\x18\x02 \x01(\x0b\x32\x1a.sluicegate.v1.WindowTakenH\x00\x12-\n\x06\x63losed\x18\x03 \x01(\x0b\x32\x1b.sluicegate.v1.WindowClosedH\x00\x42\x06\n\x04said\"A\n\x0bWindowBegin\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x03 \x01(\t\"0\n\x0cWindowLoaded\x12\x10\n\x08upstream\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\"\r\n\x0bWindowLeave\"\x92\x01\n\rWindowEntered\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12>\n\tupstreams\x18\x02 \x03(\x0b\x32+.sluicegate.v1.WindowEntered.UpstreamsEntry\x1a\x30\n\x0eUpstreamsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"0\n\x0bWindowTaken\x12\x10\n\x08upstream\x18\x01 \x01(\t\x12\x0f\n\x07refused\x18\x02 \x01(\t\"\xf7\x01\n\x0cWindowClosed\x12\x11\n\tpublished\x18\x01 \x01(\x08\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05retry\x18\x04 \x01(\x08\x12\x14\n\x07version\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12@\n\x0bleft_behind\x18\x06 \x03(\x0b\x32+.sluicegate.v1.WindowClosed.LeftBehindEntry\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_version2O\n\x06Window\x12\x45\n\x04Open\x12\x1c.sluicegate.v1.WindowRequest\x1a\x1b.sluicegate.v1.WindowAnswer(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sluicegate.v1.window_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_WINDOWANSWER_ENTERED_UPSTREAMSENTRY']._loaded_options = None
-  _globals['_WINDOWANSWER_ENTERED_UPSTREAMSENTRY']._serialized_options = b'8\001'
-  _globals['_WINDOWANSWER_CLOSED_LEFTBEHINDENTRY']._loaded_options = None
-  _globals['_WINDOWANSWER_CLOSED_LEFTBEHINDENTRY']._serialized_options = b'8\001'
+  _globals['_WINDOWENTERED_UPSTREAMSENTRY']._loaded_options = None
+  _globals['_WINDOWENTERED_UPSTREAMSENTRY']._serialized_options = b'8\001'
+  _globals['_WINDOWCLOSED_LEFTBEHINDENTRY']._loaded_options = None
+  _globals['_WINDOWCLOSED_LEFTBEHINDENTRY']._serialized_options = b'8\001'
   _globals['_WINDOWREQUEST']._serialized_start=46
-  _globals['_WINDOWREQUEST']._serialized_end=344
-  _globals['_WINDOWREQUEST_BEGIN']._serialized_start=224
-  _globals['_WINDOWREQUEST_BEGIN']._serialized_end=283
-  _globals['_WINDOWREQUEST_LOADED']._serialized_start=285
-  _globals['_WINDOWREQUEST_LOADED']._serialized_end=327
-  _globals['_WINDOWREQUEST_LEAVE']._serialized_start=329
-  _globals['_WINDOWREQUEST_LEAVE']._serialized_end=336
-  _globals['_WINDOWANSWER']._serialized_start=347
-  _globals['_WINDOWANSWER']._serialized_end=976
-  _globals['_WINDOWANSWER_ENTERED']._serialized_start=526
-  _globals['_WINDOWANSWER_ENTERED']._serialized_end=673
-  _globals['_WINDOWANSWER_ENTERED_UPSTREAMSENTRY']._serialized_start=625
-  _globals['_WINDOWANSWER_ENTERED_UPSTREAMSENTRY']._serialized_end=673
-  _globals['_WINDOWANSWER_TAKEN']._serialized_start=675
-  _globals['_WINDOWANSWER_TAKEN']._serialized_end=717
-  _globals['_WINDOWANSWER_CLOSED']._serialized_start=720
-  _globals['_WINDOWANSWER_CLOSED']._serialized_end=968
-  _globals['_WINDOWANSWER_CLOSED_LEFTBEHINDENTRY']._serialized_start=907
-  _globals['_WINDOWANSWER_CLOSED_LEFTBEHINDENTRY']._serialized_end=956
-  _globals['_WINDOW']._serialized_start=978
-  _globals['_WINDOW']._serialized_end=1057
+  _globals['_WINDOWREQUEST']._serialized_end=206
+  _globals['_WINDOWANSWER']._serialized_start=209
+  _globals['_WINDOWANSWER']._serialized_end=372
+  _globals['_WINDOWBEGIN']._serialized_start=374
+  _globals['_WINDOWBEGIN']._serialized_end=439
+  _globals['_WINDOWLOADED']._serialized_start=441
+  _globals['_WINDOWLOADED']._serialized_end=489
+  _globals['_WINDOWLEAVE']._serialized_start=491
+  _globals['_WINDOWLEAVE']._serialized_end=504
+  _globals['_WINDOWENTERED']._serialized_start=507
+  _globals['_WINDOWENTERED']._serialized_end=653
+  _globals['_WINDOWENTERED_UPSTREAMSENTRY']._serialized_start=605
+  _globals['_WINDOWENTERED_UPSTREAMSENTRY']._serialized_end=653
+  _globals['_WINDOWTAKEN']._serialized_start=655
+  _globals['_WINDOWTAKEN']._serialized_end=703
+  _globals['_WINDOWCLOSED']._serialized_start=706
+  _globals['_WINDOWCLOSED']._serialized_end=953
+  _globals['_WINDOWCLOSED_LEFTBEHINDENTRY']._serialized_start=892
+  _globals['_WINDOWCLOSED_LEFTBEHINDENTRY']._serialized_end=941
+  _globals['_WINDOW']._serialized_start=955
+  _globals['_WINDOW']._serialized_end=1034
 # @@protoc_insertion_point(module_scope)

@@ -27,7 +27,8 @@ if _version_not_supported:
 
 
 class WindowStub:
-    """Missing associated documentation comment in .proto file."""
+    """Where a trainer of somebody's own publishes.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -43,10 +44,12 @@ class WindowStub:
 
 
 class WindowServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Where a trainer of somebody's own publishes.
+    """
 
     def Open(self, request_iterator, context):
-        """Missing associated documentation comment in .proto file."""
+        """One window, open for as long as the call lasts. It begins with WindowBegin, and is over with WindowClosed.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -68,7 +71,8 @@ def add_WindowServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Window:
-    """Missing associated documentation comment in .proto file."""
+    """Where a trainer of somebody's own publishes.
+    """
 
     @staticmethod
     def Open(request_iterator,

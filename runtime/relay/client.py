@@ -69,14 +69,14 @@ class SyncClient:
         """
         if self._channel is None:
             raise RuntimeError("the client is not open yet: use it inside `async with`")
-        begin = pb.WindowRequest.Begin(operation_id=operation_id or os.urandom(16).hex(), step=step, digest=digest)
+        begin = pb.WindowBegin(operation_id=operation_id or os.urandom(16).hex(), step=step, digest=digest)
         return Window(self._channel, begin, self._within)
 
 
 class Window:
     """One window. Inside of it all upstreams that take part are drained, and wait to be loaded."""
 
-    def __init__(self, channel: aio.Channel, begin: pb.WindowRequest.Begin, within: float) -> None:
+    def __init__(self, channel: aio.Channel, begin: pb.WindowBegin, within: float) -> None:
         self.version = -1
         """The number that the weights are published as."""
         self.upstreams: dict[str, str] = {}
@@ -89,13 +89,13 @@ class Window:
         self._call: Any = None
         self._reading: asyncio.Task[None] | None = None
         self._taken: dict[str, asyncio.Future[str]] = {}
-        self._closed: asyncio.Future[pb.WindowAnswer.Closed] = asyncio.get_running_loop().create_future()
+        self._closed: asyncio.Future[pb.WindowClosed] = asyncio.get_running_loop().create_future()
 
     async def loaded(self, upstream: str, digest: str) -> None:
         """Say that `upstream` (a name of `upstreams`) holds weights of this content now. Raises WindowFailed where
         they are not what the window is for, or the upstream was given up meanwhile."""
         taken = self._taken[upstream] = asyncio.get_running_loop().create_future()
-        said = pb.WindowRequest.Loaded(upstream=upstream, digest=digest)
+        said = pb.WindowLoaded(upstream=upstream, digest=digest)
         try:
             async with asyncio.timeout(self._within):
                 await self._call.write(pb.WindowRequest(loaded=said))
@@ -143,20 +143,20 @@ class Window:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._reading
 
-    async def _leave(self) -> pb.WindowAnswer.Closed:
+    async def _leave(self) -> pb.WindowClosed:
         """What became of it; asked again where the call breaks off, since the window ends without it. Raises
         WindowFailed where that stays unknown."""
         try:
             async with asyncio.timeout(self._within):
                 try:
-                    await self._call.write(pb.WindowRequest(leave=pb.WindowRequest.Leave()))
+                    await self._call.write(pb.WindowRequest(leave=pb.WindowLeave()))
                     return await asyncio.shield(self._closed)
                 except (aio.AioRpcError, asyncio.InvalidStateError, WindowFailed):
                     return await self._ask_again()
         except TimeoutError as error:
             raise _unknown(error) from error
 
-    async def _ask_again(self) -> pb.WindowAnswer.Closed:
+    async def _ask_again(self) -> pb.WindowClosed:
         while True:
             call = self._stub.Open()
             try:
@@ -192,7 +192,7 @@ class Window:
             self._closed.exception()
 
 
-def _failure(closed: pb.WindowAnswer.Closed) -> WindowFailed:
+def _failure(closed: pb.WindowClosed) -> WindowFailed:
     return WindowFailed(
         closed.text or closed.reason, closed.reason, retry=closed.retry, left_behind=closed.left_behind
     )

@@ -186,7 +186,7 @@ class WindowDesk(rpc.WindowServicer):
                 pass
             if not window.done.is_set():
                 urls = {name: self.fleet.upstreams[name].url for name in window.arrived}
-                told = pb.WindowAnswer.Entered(version=window.version, upstreams=urls)
+                told = pb.WindowEntered(version=window.version, upstreams=urls)
                 async with writing:
                     await context.write(pb.WindowAnswer(entered=told))
 
@@ -197,7 +197,7 @@ class WindowDesk(rpc.WindowServicer):
                         name = message.loaded.upstream
                         why = window.loaded(name, message.loaded.digest)
                         async with writing:
-                            taken = pb.WindowAnswer.Taken(upstream=name, refused=why)
+                            taken = pb.WindowTaken(upstream=name, refused=why)
                             await context.write(pb.WindowAnswer(taken=taken))
                     case "leave":
                         window.lose("the trainer has left and did not load it")
@@ -258,7 +258,7 @@ _FACTS = {"machine": "Window"}
 
 
 def _closed(outcome: Outcome, replayed: bool = False) -> pb.WindowAnswer:
-    closed = pb.WindowAnswer.Closed(
+    closed = pb.WindowClosed(
         published=outcome.result == "published", reason=outcome.reason, text=outcome.text, retry=outcome.retry,
         version=outcome.version, left_behind=outcome.left_behind, replayed=replayed,
     )  # fmt: skip
