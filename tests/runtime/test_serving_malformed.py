@@ -10,14 +10,14 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from wild_http import GENERATE, SESSION, Sent, Strange, answers, good, judge, lines, plain, talk, wild
 
 from sluicegate.protocol.sqlite import open_store
@@ -49,6 +49,7 @@ class Live:
         """Answers, by status."""
         self.idle: Counter[str] | None = None
         """The tasks of a server that nobody calls."""
+        self._begun, self._told = time.monotonic(), 0
 
     @property
     def port(self) -> int:
@@ -57,6 +58,13 @@ class Live:
     def session(self) -> str:
         self.cases += 1
         return f"c{self.cases:06d}"
+
+    def tell(self) -> None:
+        """Print how far it is, each 500 cases."""
+        if self.cases // 500 > self._told:
+            self._told = self.cases // 500
+            met = dict(sorted(self.met.items()))
+            print(f"{self.cases} cases, {time.monotonic() - self._begun:.0f} s: {met}", flush=True)
 
     async def hold(self, sent: Sent) -> list[tuple[int, bytes]]:
         """What a case was answered, which is what may be answered."""
@@ -301,48 +309,37 @@ async def test_ids_of_any_kind_are_retired_or_named(live: Live) -> None:
     assert answer.json() == {"retired": 0, "refused": {"sg-1-2-3": "malformed", **dict.fromkeys(ids[1:], "unknown")}}
 
 
+# Of the cases of a batch each waits for its own answer.
+BATCH = 10
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-async def test_five_thousand_cases(live: Live) -> None:
-    begun, loop = time.monotonic(), asyncio.get_running_loop()
-    live.met.clear()
+@settings(max_examples=250, **EVERYWHERE)
+@given(batch=st.lists(wild(), min_size=BATCH, max_size=BATCH))
+async def test_thousands_of_cases_on_connections(live: Live, batch: list[Sent]) -> None:
+    await asyncio.gather(*map(live.hold, batch))
+    live.tell()
 
-    def run(work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, loop).result(2 * BOUND_S)
 
-    async def tell() -> None:
-        told = 0
-        while True:
-            await asyncio.sleep(1)
-            if live.cases // 500 > told:
-                told = live.cases // 500
-                met = dict(sorted(live.met.items()))
-                print(f"{live.cases} cases, {time.monotonic() - begun:.0f} s: {met}", flush=True)
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@settings(max_examples=250, **EVERYWHERE)
+@given(batch=st.lists(plain(), min_size=BATCH, max_size=BATCH))
+async def test_thousands_of_cases_of_a_client(live: Live, batch: list[Any]) -> None:
+    await asyncio.gather(*(hold_plain(live, request) for request in batch))
+    live.tell()
 
-    def cases(strategy: Any, hold: Any, number: int) -> None:
-        @settings(max_examples=850, **EVERYWHERE)
-        @seed(number)
-        @given(case=strategy)
-        def each(case: Any) -> None:
-            run(hold(case))
 
-        each()
-
-    kinds = [(wild(), live.hold)] * 4 + [(plain(), lambda request: hold_plain(live, request))] * 2
-    telling = asyncio.create_task(tell())
-    # The server needs the loop's own threads.
-    with ThreadPoolExecutor(len(kinds)) as threads:
-        runs = [loop.run_in_executor(threads, cases, *kind, number) for number, kind in enumerate(kinds)]
-        await asyncio.gather(*runs)
-    assert live.cases >= 5000
-    # Every byte of an answer, a few at once.
-    for path in GENERATE:
-        whole = await talk(live.port, Sent(call(path, stream=True)).by(live.session()), BOUND_S)
-        for upto in range(0, len(whole), 8):
-            cuts = [Sent(call(path, stream=True), ("fin", "rst")[at % 2], answer=at) for at in range(upto, upto + 8)]
-            await asyncio.gather(*map(live.hold, cuts))
-    telling.cancel()
-    print(f"{live.cases} cases, {time.monotonic() - begun:.0f} s: {dict(sorted(live.met.items()))}", flush=True)
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("path", GENERATE)
+async def test_an_answer_cut_at_every_byte(live: Live, path: str) -> None:
+    whole = await talk(live.port, Sent(call(path, stream=True)).by(live.session()), BOUND_S)
+    for upto in range(0, len(whole), BATCH):
+        ends = [(("fin", "rst")[at % 2], at) for at in range(upto, min(upto + BATCH, len(whole)))]
+        await asyncio.gather(*(live.hold(Sent(call(path, stream=True), end, answer=at)) for end, at in ends))
+        live.tell()
 
 
 def call(path: str, **changes: Any) -> bytes:
