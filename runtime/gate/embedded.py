@@ -12,6 +12,7 @@ import math
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from ..workers.door import Call
 from ..workers.front import Bounds, Front
 from ..workers.process import open_log
 from .blocks import BlockEngine, Hooks, Install
-from .lease import Admission
+from .lease import Admission, Begins
 
 ID_LIMIT = 256
 """The longest lease, session or client id, in characters."""
@@ -124,15 +125,16 @@ class EmbeddedGate:
 
     def admit(
         self, session: str = "", *, pin: int | None = None, hold: float | None = None, client: str = "",
-        labels: Mapping[str, str] | None = None, lease: str = "",
+        labels: Mapping[str, str] | None = None, lease: str = "", begins: Begins | None = None,
     ) -> Admission:  # fmt: skip
         """`async with gate.admit(session) as lease:` runs the block once the gate lets it in.
 
         It waits at a closed gate for at most `hold` seconds, the bounds' if not given. A `pin` names the one
         version that it accepts; `client` is whose limit it counts for; `labels` are carried into its record;
-        the id of the lease is drawn if not given. Raises Refusal, which says whether to come again, and
-        LeaseEnded if the gate ends the block; and here, before anything is asked, TypeError and ValueError for ids
-        that are too long or no text, labels that are no texts, a `pin` or `hold` that is no number.
+        the id of the lease is drawn if not given. `begins(version)` is awaited once the block is admitted, and it runs
+        when that has returned, which is to be within the bounds' `proceed`. Raises Refusal, which says whether to come
+        again, and LeaseEnded if the gate ends the block; and here, before anything is asked, TypeError and ValueError
+        for ids that are too long or no text, labels that are no texts, a `pin` or `hold` that is no number.
         """
         for name, value in {"session": session, "client": client, "lease": lease}.items():
             # Whether it is a text at all is judged with the call.
@@ -147,7 +149,9 @@ class EmbeddedGate:
             raise ValueError(f"hold is {hold!r}: give seconds, at least 0")
         request = Request(lease or uuid.uuid4().hex, (), 0)
         call = Call(request, session, pin, longest, dict(labels or {}), bool(lease), client)
-        return Admission(self._running(), self._engine, call)
+        if begins is not None:
+            call = replace(call, waits=True)
+        return Admission(self._running(), self._engine, call, begins)
 
     def is_over(self, lease: str) -> bool:
         """Whether no block is under this lease any more, and its record and receipt are stored."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -73,11 +73,14 @@ class GateLease:
         self.failure = why
 
 
-class Admission:
-    """`async with` around one block, once. Raises Refusal on entering, LeaseEnded."""
+Begins = Callable[[int | None], Awaitable[object]]
 
-    def __init__(self, front: Front, engine: BlockEngine, call: Call) -> None:
-        self._front, self._engine, self._call = front, engine, call
+
+class Admission:
+    """`async with` around one block, once. Raises Refusal on entering, LeaseEnded; what `begins` raises."""
+
+    def __init__(self, front: Front, engine: BlockEngine, call: Call, begins: Begins | None = None) -> None:
+        self._front, self._engine, self._call, self._begins = front, engine, call, begins
         self._cancels, self._is_used = 0, False
         self._run: Run
         self._block: Block
@@ -99,7 +102,7 @@ class Admission:
             self._engine.leave(block, _ABORTED)
             raise
         try:
-            if not self._front.leases.forward(self._run):
+            if not await self._goes_on():
                 self._engine.leave(block, _ABORTED)
             has_begun = await asyncio.shield(block.begun)
         except asyncio.CancelledError:
@@ -112,6 +115,28 @@ class Admission:
             raise LeaseEnded(self._run.lease, self._run.ending, self._run.why)
         self._lease = GateLease(self._run, block, self._engine, self._front.incarnation)
         return self._lease
+
+    async def _goes_on(self) -> bool:
+        """Forward it, once `begins` has returned; whether that was done. The gate may end it meanwhile."""
+        run, leases = self._run, self._front.leases
+        if self._begins is None:
+            return leases.forward(run)
+        leases.told(run)
+        tasks = [asyncio.ensure_future(self._begins(run.version)), asyncio.ensure_future(self._settled())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if run.ending:
+                return False
+            tasks[0].result()
+            return leases.proceed(run)
+        except BaseException:
+            run.cancel()
+            self._engine.leave(self._block, _ABORTED)
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -31,8 +31,8 @@ from ..sessions.errors import TurnLost, TurnRefused
 from .answers import Assembled
 from .upstream import Upstream
 
-PROCEED_S, LOOK_S = 30.0, 0.05
-"""How long a request waits to be let go on, and how often it is looked whether a lease is over."""
+LOOK_S = 0.05
+"""How often it is looked whether a lease is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +138,21 @@ class Relays:
     async def _run(self, call: _Call, upstream: Upstream, gate: EmbeddedGate, request: Request[Job]) -> None:
         session, told = request.session, call.words.put_nowait
         failure: Exception | None = None
+
+        async def begins(version: int | None) -> None:
+            told(Admitted(version))
+            if request.waits:
+                await call.goes.wait()
+
         try:
-            async with gate.admit(session, lease=request.lease, pin=request.pin, hold=max(0.0, request.hold)) as lease:
-                told(Admitted(lease.version))
+            async with gate.admit(
+                session, lease=request.lease, pin=request.pin, hold=max(0.0, request.hold), begins=begins
+            ) as lease:
                 try:
-                    if request.waits:
-                        async with asyncio.timeout(PROCEED_S):
-                            await call.goes.wait()
                     await _closed(self._talk(call, upstream, request, lease))
                 except HttpError as error:
                     failure = error
                     lease.fail(error.text)
-                except TimeoutError:
-                    failure = TurnLost(session, request.lease, "broken", "it was not let go on")
-                    lease.fail(str(failure))
         except Refusal as refused:
             failure = TurnRefused(session, refused.reason, refused.text, retry=refused.retry)
         except LeaseEnded as ended:

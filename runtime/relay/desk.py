@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -41,8 +41,8 @@ _log = logging.getLogger(__name__)
 WORD_LIMIT = 1024
 """Characters of a trainer's word for weights."""
 STEP_LIMIT = 2**63 - 1
-AGAIN_S = 0.1
-"""Pause between two tries to publish what was found."""
+LOOK_S, AGAIN_S = 0.1, 2.0
+"""How often it is looked whether something was found, and the pause before it is tried again to publish that."""
 
 
 class Publisher:
@@ -125,7 +125,8 @@ class WindowDesk(rpc.WindowServicer):
                         await controller.sync(await self._publisher.publish(0, FOUND, kind=FOUND))
                     except (SyncFailed, StoreError, OSError) as error:
                         _log.error("what was found could not be published, which is tried again: %s", error)
-            await asyncio.sleep(AGAIN_S)
+                        await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(LOOK_S)
 
     # -- the service -----------------------------------------------------------------------------
 
@@ -229,14 +230,15 @@ class WindowDesk(rpc.WindowServicer):
         try:
             await self.fleet.gather()
             operation = await controller.sync(window.version)
-            left = operation.left_behind()
+            left = _explained(operation.left_behind(), window)
             outcome = Outcome("published", epoch=operation.epoch, version=operation.version, left_behind=left)
         except SyncFailed as failure:
             operation = failure.operation
             begun = operation is not None and not operation.outcome.startswith("refused")
+            why = f"{failure}: {window.why_lost}" if window.why_lost else str(failure)
             outcome = Outcome(
-                "failed" if begun else "refused", failure.reason, str(failure), version=controller.published,
-                left_behind=operation.left_behind() if operation else {}, retry=failure.retry,
+                "failed" if begun else "refused", failure.reason, why, version=controller.published,
+                left_behind=_explained(operation.left_behind() if operation else {}, window), retry=failure.retry,
             )  # fmt: skip
         except (OSError, ManifestError) as error:
             outcome = Outcome("refused", "no_manifest", str(error))
@@ -255,6 +257,12 @@ class WindowDesk(rpc.WindowServicer):
 
 
 _FACTS = {"machine": "Window"}
+
+
+def _explained(left: Mapping[str, str], window: Window) -> dict[str, str]:
+    """Why an operation went on without upstreams; of those that were not loaded, also why they were not."""
+    why = window.why_lost and f" ({window.why_lost})"
+    return {name: said if window.was_loaded(name) else f"{said}{why}" for name, said in left.items()}
 
 
 def _closed(outcome: Outcome, replayed: bool = False) -> pb.WindowAnswer:

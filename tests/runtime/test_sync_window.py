@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from grpc import StatusCode, aio
 from relay_kit import Relayed, judged, relayed
 from stand_in import StandIn
 
 from sluicegate import SyncClient, WindowFailed
+from sluicegate.protocol.generated import window_pb2 as pb
+from sluicegate.protocol.generated import window_pb2_grpc as rpc
 from sluicegate.runtime.controller.client import ControllerClient
 from sluicegate.statemachines.sorts import Mode
 
@@ -115,7 +119,7 @@ async def test_where_nobody_was_loaded_nothing_is_published(tmp_path: Path) -> N
             with pytest.raises(WindowFailed, match="not published") as found:
                 async with sync.window(digest="w2"):
                     pass
-            assert "POISONED" in found.value.left_behind["upstream-0"]
+            assert "did not load it" in found.value.left_behind["upstream-0"]
             status = await until(server, lambda s: "upstream-0" in s.held and not s.replicas)
             assert status.published == 1
             async with server.http(**{"x-session-id": "a"}) as http:
@@ -299,6 +303,85 @@ async def test_an_upstream_that_restarts_is_closed_until_it_is_loaded_again(tmp_
         assert await update(server, "w3") == 3
         assert (await server.say("a", "hello"))["model_version"] == 3
     require_valid(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [Mode.WAIT, Mode.ABORT])
+async def test_every_answer_is_of_the_weights_that_its_label_says_while_weights_change(
+    tmp_path: Path, mode: Mode
+) -> None:
+    upstreams = [StandIn(), StandIn()]
+    agents, windows = 8, 4
+    seen: set[int] = set()
+    is_over = asyncio.Event()
+
+    async def agent(server: Relayed, name: str) -> None:
+        async with server.http(**{"x-session-id": name}) as http:
+            while not is_over.is_set():
+                body = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 3}
+                answer = await http.post("/v1/chat/completions", json=body)
+                if mode is Mode.ABORT and answer.status_code == 503:
+                    assert answer.json()["error"]["code"] == "turn_lost"
+                    continue
+                assert answer.status_code == 200, answer.text
+                told = answer.json()
+                version, text = told["model_version"], told["choices"][0]["message"]["content"]
+                assert text.startswith("[base]" if version == 1 else f"[w{version}]")
+                assert told["binding"] == 1
+                seen.add(version)
+
+    async with relayed(tmp_path, *upstreams, mode=mode) as server:
+        await server.say("first", "hello")
+        for upstream in upstreams:
+            upstream.pause = 0.02
+        async with asyncio.TaskGroup() as group:
+            for number in range(agents):
+                group.create_task(agent(server, f"agent-{number}"))
+            for version in range(2, windows + 2):
+                assert await update(server, f"w{version}") == version
+                async with asyncio.timeout(30):
+                    while version not in seen:  # noqa: ASYNC110 - nothing tells
+                        await asyncio.sleep(0.01)
+            is_over.set()
+    require_valid(tmp_path)
+
+
+async def test_an_upstream_that_is_started_late_is_taken_in(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    first, late = StandIn(), StandIn()
+    async with first.serving() as url, relayed(tmp_path, urls=(url, f"http://127.0.0.1:{port}")) as server:
+        await server.say("a", "hello")
+        status = await until(server, lambda s: "upstream-1" in s.held)
+        assert "cannot be reached" in status.held["upstream-1"]
+        assert await update(server, "w2") == 2
+        async with late.serving(port):
+            await until(server, lambda s: "published is 2" in s.held.get("upstream-1", ""))
+            assert await update(server, "w3") == 3
+            assert set(await replicas(server)) == {"upstream-0", "upstream-1"}
+    require_valid(tmp_path)
+
+
+WRONG = [
+    pb.WindowRequest(),
+    pb.WindowRequest(leave=pb.WindowLeave()),
+    pb.WindowRequest(loaded=pb.WindowLoaded(upstream="upstream-0", digest="w")),
+    pb.WindowRequest(begin=pb.WindowBegin(operation_id="", digest="w")),
+    pb.WindowRequest(begin=pb.WindowBegin(operation_id="x" * 1000, digest="w")),
+    pb.WindowRequest(begin=pb.WindowBegin(operation_id="x", digest="")),
+    pb.WindowRequest(begin=pb.WindowBegin(operation_id="x", digest="w" * 5000)),
+    pb.WindowRequest(begin=pb.WindowBegin(operation_id="x", digest="w", step=2**64 - 1)),
+]
+
+
+async def test_what_is_no_window_begins_none(tmp_path: Path) -> None:
+    upstream = StandIn()
+    async with relayed(tmp_path, upstream) as server, aio.insecure_channel(server.control) as channel:
+        await server.say("a", "hello")
+        for wrong in WRONG:
+            call: Any = rpc.WindowStub(channel).Open()
+            await call.write(wrong)
+            assert await call.code() is StatusCode.INVALID_ARGUMENT
+        assert await update(server, "w2") == 2
 
 
 async def test_where_no_server_answers_that_is_said() -> None:
