@@ -59,7 +59,7 @@ from sluicegate.runtime.sessions.traces import Segment, Tree
 from sluicegate.runtime.signals import Signal
 
 SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
-ROUNDS, CLIENTS, TURNS, CHUNKS = 7, (1, 32), 6, 4
+ROUNDS, CLIENTS, TURNS, CHUNKS = 5, (1, 32), 6, 4
 SAID = "The weather is fine. Let me look. I do not know that, but I can find out, hello there."
 ASKED = "What is the weather? the agent asks a question and the model answers it with a word or two"
 CONTEXT = 8192
@@ -324,7 +324,7 @@ def process(work: Callable[..., Awaitable[None]], *given: Any) -> Iterator[Any]:
         child.join(10)
 
 
-def main(seconds: float = 1.0) -> None:
+def main(seconds: float = 0.5) -> None:
     sys.path.insert(0, str(SUPPORT))
     from chat_kit import make_tokenizer
 
@@ -352,4 +352,4 @@ def main(seconds: float = 1.0) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 0.5)
