@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class LeaseEnded(Exception):
     """The gate has ended the block: its work may be sent again, under a new lease.
 
-    `ending` is `aborted`, or `discarded` or `lost` where the outcome counts as unknown.
+    `ending` is `aborted`; `not_sent` where it had not begun; `discarded` or `lost` where the outcome counts as unknown.
     """
 
     def __init__(self, lease: str, ending: str, why: str) -> None:
