@@ -193,6 +193,8 @@ class Window:
 
 
 def _failure(closed: pb.WindowClosed) -> WindowFailed:
+    if closed.published:
+        return WindowFailed(f"this window is over: it was published as version {closed.version}", "published")
     return WindowFailed(
         closed.text or closed.reason, closed.reason, retry=closed.retry, left_behind=closed.left_behind
     )

@@ -12,7 +12,7 @@ from ...protocol.access import Access
 from ...protocol.store import Durability
 from ...statemachines.session import Rebinding
 from ...statemachines.sorts import Mode
-from ..config import ConfigError, require
+from ..config import require
 from ..controller.config import ControllerConfig
 from ..gate import Bounds
 from ..serving.config import HttpSettings, ServerConfig
@@ -90,7 +90,7 @@ class RelayConfig:
         return ServerConfig(
             name=self.name, run=self.run, register=self.state / "register.db", store=self.state / "sessions.db",
             trace=self.trace, durability=self.durability, hooks=self.hooks, sessions=self.sessions, http=self.http,
-            watching=self.watching, access=self.access,
+            access=self.access,
         )  # fmt: skip
 
 
@@ -100,6 +100,3 @@ def _is_url(text: str) -> bool:
     except httpx.InvalidURL:
         return False
     return url.scheme in ("http", "https") and bool(url.host) and not url.query and not url.userinfo
-
-
-__all__ = ["ConfigError", "RelayConfig"]

@@ -25,6 +25,7 @@ from ..gate.blocks import Install
 from ..serving.process import ROLE, require_listening, serving_with
 from ..sessions import Router
 from ..tracelog import TraceLog
+from ..watching.settings import watching
 from ..workers.process import open_log, stop_signals
 from .backend import Job, Relays
 from .config import RelayConfig
@@ -43,9 +44,9 @@ async def run(config: RelayConfig, announce: Callable[[dict[str, Any]], None]) -
 
     Raises StoreError, ServerError, ConfigError when it cannot start.
     """
-    with stop_signals() as stop:
+    with stop_signals() as stop, watching(config.watching, run=config.run, process="serve", incarnation="") as shown:
         async with relaying(config) as facts:
-            announce(facts)
+            announce({**facts, **shown})
             await stop.wait()
 
 

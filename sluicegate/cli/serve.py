@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--certificate", default="", metavar="FILE", help="PEM chain of the HTTP server, with --key")
     add("--key", default="", metavar="FILE", help="its private key")
     add("--access", type=Path, metavar="FILE", help="certificate, key, tokens of the control port, as JSON")
+    add("--metrics-port", type=int, metavar="PORT", help="serve metrics there, 0 for one from the system")
+    add("--log", choices=("text", "json"), default="text", help="json: one object a line")
     add("--trace", type=Path, metavar="DIR", help="write what every machine does there, for sluicegate trace")
 
 
@@ -63,6 +65,7 @@ def _upstreams(args: argparse.Namespace) -> Serve:
     from ..runtime.relay.config import RelayConfig
     from ..runtime.relay.process import run as relay
     from ..runtime.serving.config import HttpSettings
+    from ..runtime.watching.settings import Watching
     from ..statemachines.sorts import Mode
 
     if args.state is None:
@@ -76,6 +79,7 @@ def _upstreams(args: argparse.Namespace) -> Serve:
         upstreams=tuple(args.upstream), state=args.state, name=args.name, mode=Mode(args.mode), http=http,
         token_ids=args.token_ids, injects=args.inject, key_env=args.upstream_key_env, read=args.read,
         deadline=args.deadline, control_port=args.control_port, trace=args.trace, access=access,
+        watching=Watching(log=args.log, metrics_port=args.metrics_port),
     )  # fmt: skip
 
     async def serve(announce: Callable[[dict[str, Any]], None]) -> None:
@@ -110,4 +114,6 @@ def _announce(facts: dict[str, Any]) -> None:
     lines += [f"  {name}: {url}" for name, url in facts.get("upstreams", {}).items()]
     if facts["control"]:
         lines.append(f"  trainers and sluicegate status: {facts['control']}")
+    if "metrics" in facts:
+        lines.insert(1, f"  metrics: {facts['metrics']}")
     print("\n".join(lines), flush=True)

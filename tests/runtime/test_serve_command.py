@@ -82,8 +82,9 @@ async def test_the_page_for_other_trainers_works_as_it_is_shown(tmp_path: Path) 
         given = line.replace("\\\n", " ").replace("--state serve", f"--state {tmp_path / 'serve'}")
         given = given.replace("http://127.0.0.1:8000", url).replace("http://127.0.0.1:8001", url_2)
         words = given.replace("--port 9000", "--port 0").replace("--control-port 9001", "--control-port 0").split()
-        async with serve(*words, "--trace", str(tmp_path / "trace")) as lines:
+        async with serve(*words, "--trace", str(tmp_path / "trace"), "--metrics-port", "0") as lines:
             http, control = lines[0].split()[1], lines[-1].split()[-1]
+            metrics = lines[1].split()[-1]
             page = shown({"9000": http.removeprefix("http://"), "9001": control})
 
             async def load(url: str, checkpoint: str) -> None:
@@ -96,6 +97,8 @@ async def test_the_page_for_other_trainers_works_as_it_is_shown(tmp_path: Path) 
             assert await page["ask"]("one") == ("[step-1] the gate is open ", 2)
             status = json.loads(await command("status", str(tmp_path / "serve"), "--format", "json"))
             assert (status["published"], len(status["replicas"])) == (2, 2)
+            async with httpx.AsyncClient() as client:
+                assert "sluicegate_published_version 2.0" in (await client.get(f"http://{metrics}/metrics")).text
             await command("pause", str(tmp_path / "serve"))
             held = asyncio.create_task(page["ask"]("two"))
             await command("resume", str(tmp_path / "serve"))
