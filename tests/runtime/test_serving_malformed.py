@@ -133,7 +133,12 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live
     async def hold() -> None:
         async with chatting(folder) as chat:
             http = {"read": READ_S, "grace": GRACE_S}
-            async with chat.server(http=http), chat.http() as client:
+            # Connections that are kept idle are hung up on after `READ_S`: here none is used again.
+            none_kept = httpx.Limits(max_keepalive_connections=0)
+            async with (
+                chat.server(http=http),
+                httpx.AsyncClient(base_url=chat.url, timeout=60, limits=none_kept) as client,
+            ):
                 live = Live(chat, client)
                 await live.settled()
                 live.idle = tasks()
