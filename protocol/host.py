@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from ..statemachines.compiler import Outcome
 from .journal import Journal, Ticket
-from .steps import ANSWERS, ROOM, Answer, Record, Saved, Steps, decode_saved
+from .steps import ANSWERS, ROOM, Answer, Beside, Record, Saved, Steps, decode_saved
 from .store import MemoryStore, Store
 from .tasks import Tasks
 from .watch import Change, Watcher
@@ -103,7 +103,7 @@ class MachineHost:
     ) -> None:
         self.wire, self.incarnation = wire, incarnation
         self.steps = Steps(store if store is not None else MemoryStore(ANSWERS, room=ROOM))
-        self.journal: Journal[Record] = Journal(self.steps)
+        self.journal: Journal[Record | Beside] = Journal(self.steps)
         self._observers = [observer] if observer is not None else []
         self._lives = [lives] if lives is not None else []
         self._said = ""

@@ -50,6 +50,10 @@ class Record:
     saved: Saved | None
 
 
+Beside = tuple[Change, ...]
+"""What its owner has stored in one order with the steps: changes of spaces that are none of a host's."""
+
+
 class Steps:
     """The answers and snapshots in a store."""
 
@@ -74,16 +78,19 @@ class Steps:
         """Those of which there is a snapshot."""
         return self.store.keys(f"instances {machine}")
 
-    def write(self, records: Sequence[Record]) -> None:
+    def write(self, records: Sequence[Record | Beside]) -> None:
         """Store all of them or none. Raises StoreError; the same records may then be tried again."""
+        steps = [r for r in records if isinstance(r, Record)]
         changes: list[Change] = [
             Add(f"answers {r.machine}", operation_key(r.instance, r.operation), _PART, encode_answer(r.answer), True)
-            for r in records
+            for r in steps
             if r.answer is not None
         ]
         # Within one transaction only the last snapshot of an instance can be seen.
-        last = {(r.machine, r.instance): r.saved for r in records if r.saved is not None}
+        last = {(r.machine, r.instance): r.saved for r in steps if r.saved is not None}
         changes += [Put(f"instances {m}", i, _PART, encode_saved(saved)) for (m, i), saved in last.items()]
+        # After the snapshots: an instance that is forgotten has stepped for the last time.
+        changes += [change for r in records if not isinstance(r, Record) for change in r]
         self.store.write(changes)
 
 

@@ -144,7 +144,7 @@ def health(
 ) -> dict[str, Any]:
     """How the server stands: `ok`; `installing` while an operation runs, which no probe should end it for; `waiting`
     where nothing can be bound."""
-    serving, storage = cohort.serving(), sessions.host.journal.failure or sessions.kept.journal.failure
+    serving, storage = cohort.serving(), sessions.host.journal.failure
     if storage is not None:
         status = "storage"
     elif cohort.phase and not cohort.is_idle:

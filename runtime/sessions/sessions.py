@@ -47,7 +47,6 @@ class Sessions:
         log: TraceLog | None = None,
     ) -> None:  # fmt: skip
         self.server, self.settings = server, settings or SessionSettings()
-        self.kept = SessionStore(store, trees=self.settings.trees)
         self.ids = Ids(key_of(store), self.settings.id_life)
         self.loads = Loads()
         logged = log.of("Session") if log else None
@@ -56,6 +55,7 @@ class Sessions:
             lives=logged.lives if logged else None,
         )  # fmt: skip
         self.host.observe(self._observe)
+        self.kept = SessionStore(store, self.host.journal.add, trees=self.settings.trees)
         self.facts: dict[str, Facts] = {}
         """Of the sessions that live here."""
         self.owned: Counter[str] = Counter()
@@ -82,12 +82,9 @@ class Sessions:
         if self._sweeping is not None:
             self._sweeping.cancel()
         try:
-            try:
-                await self._group.__aexit__(kind, error, trace)
-            finally:
-                await self.host.__aexit__(kind, error, trace)
+            await self._group.__aexit__(kind, error, trace)
         finally:
-            await self.kept.journal.close()
+            await self.host.__aexit__(kind, error, trace)
 
     def _restore(self) -> None:
         found = self.kept.of_server(self.server)
@@ -289,8 +286,6 @@ class Sessions:
 
     async def free_trace(self, instance: str) -> None:
         """Bury a session that has retired."""
-        # What was noted of it is not written after it was forgotten.
-        await self.host.journal.flush(self.settings.store)
         if (ticket := self.kept.bury(instance, self.facts[instance].issued)) is not None:
             await ticket.wait()
         self.owned[self.facts.pop(instance).owner] -= 1
@@ -300,7 +295,7 @@ class Sessions:
     # -- inside ----------------------------------------------------------------------------------
 
     def _why(self, error: Exception) -> str:
-        failure = self.host.journal.failure or self.kept.journal.failure
+        failure = self.host.journal.failure
         return str(failure or error or "the disk does not answer")
 
     def _hears(self, consumer: str, session: str) -> None:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 
 from ...protocol.codec import reading
-from ...protocol.journal import Journal, Ticket
-from ...protocol.store import Add, Change, Drop, Store, StoreError
+from ...protocol.journal import Ticket
+from ...protocol.steps import Beside
+from ...protocol.store import Add, Drop, Store, StoreError
 from ...statemachines.session import Rebinding
 from .traces import Segment, Tree
 from .traces.codec import decode, encode
@@ -46,25 +47,15 @@ class Facts:
     task: str = ""
 
 
-class _Batches:
-    """Lists of changes as records of a journal."""
-
-    def __init__(self, store: Store) -> None:
-        self._store, self.immediate = store, store.immediate
-
-    def write(self, records: Sequence[Sequence[Change]]) -> None:
-        self._store.write([change for record in records for change in record])
-
-
 class SessionStore:
-    """The sessions of all servers of one host, in one store. `trees`: the most traces that are held in memory.
+    """The sessions of all servers of one host, in one store. `write` stores changes in one order with the steps of
+    the machines; `trees`: the most traces that are held in memory.
 
     Reads raise StoreError. What is written is on the disk once its ticket is done, none if it is already.
     """
 
-    def __init__(self, store: Store, *, trees: int = 4096) -> None:
-        self._store, self._most = store, trees
-        self.journal: Journal[Sequence[Change]] = Journal(_Batches(store))
+    def __init__(self, store: Store, write: Callable[[Beside], Ticket | None], *, trees: int = 4096) -> None:
+        self._store, self._write, self._most = store, write, trees
         self._trees: OrderedDict[str, Tree] = OrderedDict()
         self._pending: dict[str, int] = {}
         """Segments that are not on the disk yet, by session: its tree stays in memory."""
@@ -79,7 +70,7 @@ class SessionStore:
 
     async def begin(self, session: str, facts: Facts) -> Facts:
         """Write a session down, if nobody has; what stands of it."""
-        await _done(self.journal.add([Add(_SESSIONS, session, _PART, json.dumps(asdict(facts)).encode())]))
+        await _done(self._write((Add(_SESSIONS, session, _PART, json.dumps(asdict(facts)).encode()),)))
         stands = self.facts(session)
         if stands is None:
             raise StoreError(f"session {session!r} was buried while it began: take a new id")
@@ -110,7 +101,7 @@ class SessionStore:
         self._trees.pop(session, None)
         self._chosen += not issued
         drops = (Drop(space, session) for space in (_SESSIONS, _TRACES, INSTANCES))
-        return self.journal.add([mark(session, issued), *drops])
+        return self._write((mark(session, issued), *drops))
 
     # -- traces ----------------------------------------------------------------------------------
 
@@ -140,7 +131,7 @@ class SessionStore:
             attached=attached, note=note,
         )  # fmt: skip
         data = encode(segment, first_new, tree)
-        ticket = self.journal.add([Add(_TRACES, session, f"{segment.number:08d}", data)])
+        ticket = self._write((Add(_TRACES, session, f"{segment.number:08d}", data),))
         if ticket is not None:
             self._pending[session] = self._pending.get(session, 0) + 1
             ticket.then.append(lambda: self._kept(session))

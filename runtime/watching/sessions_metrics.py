@@ -83,7 +83,7 @@ class SessionsMetrics:
         yield m.CALLS_JOINED, [((), self._exchanges.joined)]
         yield m.TRACES_HELD, [((), kept.held)]
         yield m.CHOSEN_IDS, [((), kept.chosen)]
-        yield m.STORE_FAILURES, [((), host.journal.figures.failures + kept.journal.figures.failures)]
+        yield m.STORE_FAILURES, [((), host.journal.figures.failures)]
 
 
 _STEPS: dict[type[Any], Metric] = {

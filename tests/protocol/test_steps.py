@@ -13,7 +13,7 @@ from sluicegate.protocol import steps
 from sluicegate.protocol.codec import join, split
 from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.protocol.steps import Answer, Record, Saved, Steps
-from sluicegate.protocol.store import Keep, MemoryStore, Store, StoreError
+from sluicegate.protocol.store import Drop, Durability, Keep, MemoryStore, Put, Store, StoreError
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -101,3 +101,14 @@ def test_answers_and_snapshots_are_read_as_they_were_written(
 @given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
 def test_two_operations_never_share_a_key(one: tuple[str, str], two: tuple[str, str]) -> None:
     assert (steps.operation_key(*one) == steps.operation_key(*two)) == (one == two)
+
+
+def test_what_its_owner_stores_beside_steps_is_in_one_order_with_them(tmp_path: Path) -> None:
+    steps = Steps(SqliteStore(tmp_path / "s", Durability.PROCESS))
+    saved = Record("Gate", "g", "", None, Saved("g.1", 3, b"snapshot"))
+    steps.write([(Put("mine", "k", "", b"1"),), saved])
+    assert (steps.saved("Gate", "g"), steps.store.get("mine", "k")) == (saved.saved, {"": b"1"})
+    # What forgets an instance comes after its last step, also in one write.
+    steps.write([saved, (Drop("instances Gate", "g"), Put("mine", "k", "", b"2"))])
+    assert (steps.saved("Gate", "g"), steps.store.get("mine", "k")) == (None, {"": b"2"})
+    steps.store.close()
