@@ -81,6 +81,8 @@ class Answering:
         """What an upstream answered, where that is passed on as it is."""
         self._changed = Signal()
         self._listeners = 0
+        self.listened = 0
+        """How often somebody began to listen."""
         self._leave: Callable[[], None] = lambda: None
 
     @property
@@ -114,6 +116,7 @@ class Answering:
     def heard(self) -> Iterator[None]:
         """Somebody listens, for as long as this is entered."""
         self._listeners += 1
+        self.listened += 1
         try:
             yield
         finally:
@@ -215,11 +218,16 @@ class Exchanges:
             self._calls.popitem(last=False)
         loop = asyncio.get_running_loop()
 
-        def give_up() -> None:
-            if not answering.has_listeners:
+        def give_up(listened: int) -> None:
+            # Whoever came and left meanwhile has a grace of its own.
+            if answering.listened == listened and not answering.has_listeners:
                 task.cancel()
 
-        answering.when_left(lambda: None if task.done() else loop.call_later(self._grace, give_up) and None)
+        def left() -> None:
+            if not task.done():
+                loop.call_later(self._grace, give_up, answering.listened)
+
+        answering.when_left(left)
         return answering
 
     async def _run(self, answering: Answering, answer: Answer) -> None:

@@ -81,11 +81,13 @@ class Told(Generic[W]):
 
 @dataclass(slots=True)
 class _Call:
-    """A request of a turn. `sent_to` is the replica that may hold it; None before it, and once its end is known."""
+    """A request of a turn. `sent_to` is the replica that may hold it; None before it, and once its end is known.
+    `counted` is the life whose load it counts for while its session is being bound there."""
 
     session: str
     lease: str
     sent_to: Place | None = None
+    counted: str | None = None
 
 
 class Router(Generic[W]):
@@ -233,11 +235,17 @@ class Router(Generic[W]):
         # A gate that its deadline reopened may serve a version that is not published: not for binding.
         request = Request(session, lease, work, self.cohort.published, True, within)
         self.sessions.loads.binds(place.incarnation)
+        call.counted = place.incarnation
         try:
             return await self._follow(call, place, request, told, turn)
         finally:
-            if live.incarnation != place.incarnation:
-                self.sessions.loads.bound(place.incarnation)
+            self._uncount(call)
+
+    def _uncount(self, call: _Call) -> None:
+        """Its session is bound by now, or will not be: it counts by itself."""
+        if call.counted is not None:
+            self.sessions.loads.bound(call.counted)
+            call.counted = None
 
     async def _follow(
         self, call: _Call, place: Place, request: Request[W], told: Told[W], turn: Turn
@@ -251,7 +259,7 @@ class Router(Generic[W]):
                         turn.version = word.version
                         if request.waits:
                             await self._bind(call.session, call.lease, place)
-                            self.sessions.loads.bound(place.incarnation)
+                            self._uncount(call)
                         turn.binding = live.binding
                     elif isinstance(word, Over):
                         turn.ending, call.sent_to = word.ending, None

@@ -183,7 +183,6 @@ class Sessions:
     async def take(self, session: str, consumer: str) -> Tree:
         """Begin to read the trace as `consumer`, the name of one life of a process. Raises SessionClosed."""
         await self.durably(session, Session.Take(consumer=consumer))
-        self._hears(consumer, session)
         return self.read(session, consumer)
 
     def read(self, session: str, consumer: str) -> Tree:
@@ -222,6 +221,8 @@ class Sessions:
                 refused[session] = error.reason
             except ForgedId:
                 refused[session] = "malformed"
+            except StoreError:
+                refused[session] = "storage"
 
         async with asyncio.TaskGroup() as group:
             for session in set(sessions):
@@ -248,13 +249,15 @@ class Sessions:
 
     def lose(self, incarnation: str) -> list[str]:
         """An incarnation has ended: the sessions that were bound to it are lost; their ids."""
-        lost = []
+        lost, deadly = [], set[str]()
         for session in list(self.loads.sessions.get(incarnation, ())):
             had_turn = self.host.live(session).state == "TURN"
             if self.host.step(session, Session.Lose(incarnation=incarnation), cause=incarnation).kind == "go":
                 lost.append(session)
                 if had_turn and (task := self.facts[session].task):
-                    self.deaths[task] += 1
+                    deadly.add(task)
+        # However many turns of a task it had: it has died once.
+        self.deaths.update(deadly)
         return lost
 
     async def durably(self, session: str, event: Any, cause: str = "") -> Outcome:
@@ -307,7 +310,10 @@ class Sessions:
     ) -> None:
         if outcome.kind == "go" or isinstance(event, Session.Rebind):
             self._place(session, self.host.live(session))
-        if before == "TRAINING" and after != "TRAINING":
+        if after == "TRAINING" and before != "TRAINING":
+            # Also where nobody waits for the disk any more: this consumer can die as well.
+            self._hears(self.host.live(session).consumer, session)
+        elif before == "TRAINING" and after != "TRAINING":
             for read in self._reads.values():
                 read.discard(session)
 
