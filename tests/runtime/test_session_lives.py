@@ -36,7 +36,7 @@ async def test_a_next_life_goes_on_with_every_session_and_its_trace(tmp_path: Pa
             await first.sessions.retire("retired")
             facts = dict(first.sessions.facts)
         async with on.server() as second:
-            # The end of a turn is not on the disk: it is found out again.
+            # The end of a turn goes with the next write: where that did not come, it is found out again.
             await until(lambda: second.state("bound") == "BOUND")
             states = {s: second.state(s) for s in ("new", "bound", "finished", "read")}
             assert states == {"new": "NEW", "bound": "BOUND", "finished": "FINISHED", "read": "TRAINING"}
@@ -153,7 +153,7 @@ async def test_a_trace_is_read_by_its_consumer_alone_and_freed_by_release(tmp_pa
         for wrong in (served.sessions.take("s", "c.2"), served.sessions.release("s", "c.2")):
             with pytest.raises(SessionClosed):
                 await wrong
-        with pytest.raises(SessionClosed, match="being_read|a consumer is reading"):
+        with pytest.raises(SessionClosed, match="a consumer is reading"):
             await served.sessions.retire("s")
         assert served.sessions.kept.tree("s").segments
         await served.sessions.release("s", "c.1")
@@ -220,6 +220,7 @@ def test_an_issued_id_is_known_as_ours_and_as_expired_without_being_stored() -> 
     session = ids.issue()
     assert session != ids.issue()
     bucket = ids.bucket(session)
+    assert bucket is not None
     assert bucket == int(clock.now) // BUCKET_S
     assert ids.bucket("a-client's own") is None
     with pytest.raises(ForgedId):
@@ -336,6 +337,7 @@ async def test_traces_that_are_not_in_use_are_read_again_from_the_disk(tmp_path:
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    for wrong in ({"ttl": 0}, {"trees": 0}, {"deaths": 0}, {"call": -1}):
+    wrongs: list[dict[str, Any]] = [{"ttl": 0}, {"trees": 0}, {"deaths": 0}, {"call": -1}]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match="times are above 0"):
             SessionSettings(**wrong)
