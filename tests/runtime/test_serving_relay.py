@@ -304,3 +304,19 @@ async def test_an_upstream_that_cannot_be_reached_is_told_and_is_there_again_whe
         assert answer.headers["retry-after"] == "1"
         async with upstream.serving(int(url.rpartition(":")[2])):
             assert (await server.say("s", "hello"))["model_version"] == 1
+
+
+async def test_a_session_whose_upstream_is_down_goes_on_at_another(tmp_path: Path) -> None:
+    first, second, listening = StandIn(), StandIn(), AsyncExitStack()
+    url = await listening.enter_async_context(first.serving())
+    async with second.serving() as url_2, relayed(tmp_path, urls=(url, url_2)) as server:
+        await server.say("a", "hello")
+        assert len(first.asked) == 1
+        await listening.aclose()
+        async with asyncio.timeout(60), server.http(**{"x-session-id": "a"}) as http:
+            while (answer := await http.post("/v1/chat/completions", json={"messages": said("x")})).status_code != 200:
+                assert answer.status_code == 503, answer.text
+                await asyncio.sleep(0.2)
+        assert (answer.json()["binding"], answer.headers["x-sluicegate-replica"]) == (2, "upstream-1")
+    verdict = judged(tmp_path)
+    assert verdict.valid, verdict.refusal
