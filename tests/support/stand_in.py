@@ -1,7 +1,7 @@
 """A small stand-in for an inference server that speaks OpenAI's API, over real HTTP: it says which weights it holds.
 
 Every word of an answer is made by the weights that are there at that moment, so that an answer under which weights
-changed shows it. What the last message says makes it misbehave: `fail 429`, `break`, `slow`.
+changed shows it. What the last message says makes it misbehave: `fail 429`, `break`, `slow`, `endless`.
 """
 
 from __future__ import annotations
@@ -115,6 +115,9 @@ class StandIn:
                 await self.goes.wait()
                 assert self.weights == before, "the weights changed under an answer"
                 yield word
+            while words[0] == "endless":
+                await asyncio.sleep(0.05)
+                yield "more "
             if words[0] == "slow":
                 await asyncio.sleep(60)
         except (asyncio.CancelledError, GeneratorExit):
