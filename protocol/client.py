@@ -36,6 +36,8 @@ CHANNEL_OPTIONS = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.use_local_subchannel_pool", 1),
+    # Who is called is in the register: no proxy of the environment is between.
+    ("grpc.enable_http_proxy", 0),
 )
 NO_ANSWER = frozenset(
     {

@@ -56,6 +56,11 @@ class Repeat:
         return cls(session, digest, key, retries.isdecimal() and retries.strip("0") != "")
 
     @property
+    def repeats(self) -> bool:
+        """Whether it may repeat another."""
+        return bool(self.key) or self.is_retry
+
+    @property
     def name(self) -> tuple[str, str]:
         return (self.session, f"key {self.key}" if self.key else self.digest)
 
@@ -196,9 +201,13 @@ class Exchanges:
         """How many calls are being answered."""
         return len(self._running)
 
+    def knows(self, repeat: Repeat) -> bool:
+        """Whether there is a call of this name: one that is answered, or was just before."""
+        return repeat.name in self._calls
+
     def join(self, repeat: Repeat) -> Answering | None:
         """The call that this one repeats, none if it repeats none. Raises HttpError for a key of another call."""
-        known = self._calls.get(repeat.name) if repeat.key or repeat.is_retry else None
+        known = self._calls.get(repeat.name) if repeat.repeats else None
         if known is None:
             return None
         if known.repeat.digest != repeat.digest:

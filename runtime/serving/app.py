@@ -84,7 +84,7 @@ class Service:
                 try:
                     return await work(request, body)
                 except Elsewhere as error:
-                    return await self._forwarding.forward(request, body, error.server)
+                    return await _while_there(request, self._forwarding.forward(request, body, error.server))
                 except SessionError as error:
                     raise http_error(error) from error
                 except ForgedId as error:
@@ -135,10 +135,15 @@ class Service:
         self.callers.count(caller)
         body = parse(raw)
         session = session_of(request.headers.get("x-session-id"), body)
-        body = await self._before(session, api, stripped(body))
+        asked = stripped(body)
+        # By what the client asks: a hook may make another body of it each time.
+        repeat = Repeat.of(session, api.name, asked, request.headers)
+        body = await self._before(session, api, asked)
         ask = self.tier.read(api, body)
         await self._open(session, caller, request)
-        repeat = Repeat.of(session, api.name, body, request.headers)
+        if repeat.repeats and not self.exchanges.knows(repeat):
+            # What may be told again is on the disk before.
+            await self.sessions.stored(session, self.sessions.kept.pending(session))
         answering = (
             self.exchanges.join(repeat)
             or self.tier.retold(repeat, ask)

@@ -10,6 +10,8 @@ from typing import Any
 
 from ..sessions.traces import Branch, Tree, branches
 
+PIECE = 64 * 1024
+
 
 def lines(session: str, tree: Tree) -> Iterator[bytes]:
     """First a line about the trace, with the values that are attached to tokens, in base64; then its branches.
@@ -22,6 +24,18 @@ def lines(session: str, tree: Tree) -> Iterator[bytes]:
     yield _line({"session": session, "tier": "exact", "segments": len(tree), "values": values})
     for branch in branches(session, tree):
         yield _line(_said(branch))
+
+
+def pieces(session: str, tree: Tree) -> Iterator[bytes]:
+    """The lines, some at a time: about `PIECE` bytes together."""
+    held = bytearray()
+    for line in lines(session, tree):
+        held += line
+        if len(held) >= PIECE:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
 
 
 def _said(branch: Branch) -> dict[str, Any]:

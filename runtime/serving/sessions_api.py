@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,7 +23,7 @@ from ..sessions.errors import NotYours
 from .callers import Caller, Callers
 from .config import HttpSettings
 from .errors import refusal
-from .export import lines
+from .export import pieces
 from .reading import At, malformed, parsed
 
 Work = Callable[[Request, bytes], Awaitable[Response]]
@@ -157,10 +158,12 @@ class SessionsApi:
             raise refusal("text_only", text)
 
         async def content() -> AsyncIterator[bytes]:
-            for line in lines(session, tree):
-                # Each line is asked for anew: nobody reads on whose session is another's by now.
+            # Of a trace that is read nothing changes, and making lines of much of it takes seconds.
+            made = pieces(session, tree)
+            while piece := await asyncio.to_thread(next, made, b""):
+                # Asked for anew: nobody reads on whose session is another's by now.
                 self._sessions.read(session, consumer)
-                yield line
+                yield piece
 
         return StreamingResponse(content(), media_type="application/x-ndjson")
 

@@ -59,7 +59,8 @@ class Sessions:
         self.facts: dict[str, Facts] = {}
         """Of the sessions that live here."""
         self.owned: Counter[str] = Counter()
-        """How many of them each owner has."""
+        """How many of them each owner has, those with them that are just being begun."""
+        self._beginning = 0
         self.deaths: Counter[str] = Counter()
         """How many replicas have died under turns of a task."""
         self._runs_at: dict[str, str] = {}
@@ -139,18 +140,24 @@ class Sessions:
             if task and self.deaths[task] >= self.settings.deaths:
                 text = f"is of task {task!r}, under which {self.deaths[task]} replicas have died: it is not tried again"
                 raise SessionClosed(session, "quarantined", text)
-            if len(self.facts) >= self.settings.sessions:
+            if len(self.facts) + self._beginning >= self.settings.sessions:
                 text = f"is one too many: {len(self.facts)} live here"
                 raise SessionClosed(session, "too_many_sessions", text, retry=True)
             if not issued and self.kept.chosen >= self.settings.chosen_ids:
                 text = "has an id of its client's choice, of which no more can be remembered: take an issued one"
                 raise SessionClosed(session, "too_many_ids", text, retry=True)
             wanted = Facts(self.server, owner, policy or self.settings.policy, issued, tier, task)
+            # It counts from now on: many may begin at the same time.
+            self._beginning += 1
+            self.owned[owner] += 1
             try:
                 async with asyncio.timeout(self.settings.store):
                     known = await self.kept.begin(session, wanted)
             except (StoreError, TimeoutError) as error:
                 raise StorageDown(session, self._why(error)) from error
+            finally:
+                self._beginning -= 1
+                self.owned[owner] -= 1
             if known.server != self.server:
                 raise Elsewhere(session, known.server)
             if session not in self.facts:

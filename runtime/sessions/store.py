@@ -57,8 +57,8 @@ class SessionStore:
     def __init__(self, store: Store, write: Callable[[Beside], Ticket | None], *, trees: int = 4096) -> None:
         self._store, self._write, self._most = store, write, trees
         self._trees: OrderedDict[str, Tree] = OrderedDict()
-        self._pending: dict[str, int] = {}
-        """Segments that are not on the disk yet, by session: its tree stays in memory."""
+        self._pending: dict[str, Ticket] = {}
+        """Of the last segment that is not on the disk yet, by session: its tree stays in memory."""
         self._chosen = store.count(_CHOSEN)
 
     # -- whose it is -----------------------------------------------------------------------------
@@ -133,13 +133,16 @@ class SessionStore:
         data = encode(segment, first_new, tree)
         ticket = self._write((Add(_TRACES, session, f"{segment.number:08d}", data),))
         if ticket is not None:
-            self._pending[session] = self._pending.get(session, 0) + 1
-            ticket.then.append(lambda: self._kept(session))
+            self._pending[session] = ticket
+            ticket.then.append(lambda: self._kept(session, ticket))
         return segment, ticket
 
-    def _kept(self, session: str) -> None:
-        self._pending[session] -= 1
-        if not self._pending[session]:
+    def pending(self, session: str) -> Ticket | None:
+        """Done once all of the session's trace is on the disk; None if it is."""
+        return self._pending.get(session)
+
+    def _kept(self, session: str, ticket: Ticket) -> None:
+        if self._pending[session] is ticket:
             del self._pending[session]
 
     def _spare(self) -> None:
