@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -33,7 +34,9 @@ class StandIn:
         self.weights, self.pause = weights, 0.0
         self.asked: list[tuple[dict[str, Any], dict[str, str]]] = []
         self.loads: list[str] = []
-        self.running = self.cancelled = 0
+        self.running = 0
+        self.cancelled: Counter[str] = Counter()
+        """How many were hung up on, by their first word."""
         self.started = time.time()
         self.goes = asyncio.Event()
         self.goes.set()
@@ -121,7 +124,7 @@ class StandIn:
             if words[0] == "slow":
                 await asyncio.sleep(60)
         except (asyncio.CancelledError, GeneratorExit):
-            self.cancelled += 1
+            self.cancelled[words[0]] += 1
             raise
         finally:
             self.running -= 1
