@@ -30,7 +30,7 @@ from .callers import Caller, Callers
 from .config import HttpSettings
 from .errors import HttpError, refusal
 from .forwarding import Forwarding
-from .hooks import Hooks
+from .hooks import Hooks, NoHooks
 from .reading import parse, session_of, stripped
 from .refusing import http_error
 from .sessions_api import SessionsApi
@@ -161,6 +161,8 @@ class Service:
     async def _answer(self, api: Api, answering: Answering) -> None:
         await self.tier.answer(answering)
         self.sessions.touch(answering.repeat.session)
+        if isinstance(self._hooks, NoHooks):
+            return
         try:
             await self._hooks.after(answering.repeat.session, api.name, self.tier.whole(api, answering))
         except Exception:

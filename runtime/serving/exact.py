@@ -36,6 +36,8 @@ from .tiers import Api, Stream
 
 MOST_CHOICES = 128
 """The most answers of one call."""
+AT_ONCE = 16_384
+"""The most characters of a conversation that is read in the event loop: for so little a thread costs more."""
 KNOWN = 4096
 """The most sessions of which it is kept in memory which turns were told."""
 
@@ -173,10 +175,16 @@ class Exact:
 
     async def _prompt(self, session: str, ask: Ask) -> prompts.Prompt:
         memory, tree = self._memory(session), self.router.sessions.kept.tree(session)
-        try:
-            return await asyncio.to_thread(
-                prompts.build, self.template, ask.messages, ask.tools, memory, lambda number: turn_of(tree, number)
+
+        def build() -> prompts.Prompt:
+            return prompts.build(
+                self.template, ask.messages, ask.tools, memory, lambda number: turn_of(tree, number)
             )
+
+        try:
+            if sum(len(message.content) for message in ask.messages) <= AT_ONCE:
+                return build()
+            return await asyncio.to_thread(build)
         except ChatError as error:
             raise refusal("malformed", f"messages: {error}") from error
 
