@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..chat.form import Ask, Delta, End, Labels, Usage
-from ..serving.answering import Answering, Repeat
+from ..serving.answering import Answering, Repeat, may_be_told_again
 from ..serving.answers import dumped, label_fields
 from ..serving.errors import refusal
 from ..serving.openai_upstream import OpenAIAnswers, to_openai
@@ -29,9 +29,6 @@ from ..sessions.router import Turn
 from ..sessions.traces import Segment
 from .answers import Assembled, Chunk, Passing, again
 from .backend import Job, Responded, Said
-
-LOOKED_AT = 512
-"""Of so many generations of a session it is looked whether a call repeats them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +136,11 @@ class Relay:
 
     # -- what was told before --------------------------------------------------------------------
 
-    def retold(self, repeat: Repeat, ask: Ask) -> Answering | None:
+    def retold(self, repeat: Repeat, ask: Ask, since: int | None) -> Answering | None:
         """See `Tier.retold`: this life of the server may not have given the answer."""
-        if not (repeat.key or repeat.is_retry):
-            return None
-        for segment in reversed(self.router.sessions.kept.tree(repeat.session).segments[-LOOKED_AT:]):
+        tree = self.router.sessions.kept.tree(repeat.session)
+        # All choices of a call are one generation here.
+        for segment in may_be_told_again(tree, repeat, 1, since):
             held = json.loads(segment.note or b"{}")
             is_it = held.get("idempotency") == repeat.key if repeat.key else held.get("ask") == repeat.digest
             if is_it and held["ask"] != repeat.digest:

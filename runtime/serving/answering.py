@@ -25,6 +25,7 @@ from typing import Any, Self
 from ...protocol.store import StoreError
 from ...protocol.tasks import Tasks
 from ..chat.form import Ask, Labels, Usage
+from ..sessions.traces import Segment, Tree
 from ..signals import Signal
 from .errors import HttpError, refusal
 
@@ -166,6 +167,21 @@ class Answering:
 
 
 Answer = Callable[[Answering], Coroutine[Any, Any, None]]
+LOOKED_AT = 512
+"""How many of the last generations of a session may be the answer to a call with an idempotency key."""
+
+
+def may_be_told_again(tree: Tree, repeat: Repeat, choices: int, since: int | None) -> Iterator[Segment]:
+    """The generations that may be the answer to the call that this one repeats, the newest first.
+
+    `since`: how many there were when that began, None where this life of the server does not know of it: a retry is
+    then of the last call. An older call that asked the same is another one.
+    """
+    if not repeat.repeats:
+        return iter(())
+    if repeat.key:
+        return reversed(tree.segments[-LOOKED_AT:])
+    return reversed(tree.segments[max(0, len(tree) - choices) if since is None else since :])
 
 
 class Exchanges:
@@ -178,6 +194,7 @@ class Exchanges:
     def __init__(self, *, grace: float, remember: float, most: int = 4096) -> None:
         self._grace, self._remember, self._most = grace, remember, most
         self._calls: OrderedDict[tuple[str, str], Answering] = OrderedDict()
+        self._began: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._group = Tasks()
         self._running: dict[asyncio.Task[None], Answering] = {}
         self.joined = 0
@@ -215,9 +232,20 @@ class Exchanges:
         self.joined += 1
         return known
 
-    def begin(self, repeat: Repeat, ask: Ask, answer: Answer) -> Answering:
-        """Answer a call that repeats none. `answer` tells what comes; it is cancelled when the call is given up."""
+    def since(self, repeat: Repeat) -> int | None:
+        """How many generations its session had when the last call of this name began, None where that is not known."""
+        return self._began.get(repeat.name)
+
+    def begin(self, repeat: Repeat, ask: Ask, answer: Answer, *, generations: int = 0) -> Answering:
+        """Answer a call that repeats none. `answer` tells what comes; it is cancelled when the call is given up.
+
+        `generations`: how many its session has.
+        """
         answering = Answering(repeat, ask)
+        self._began[repeat.name] = generations
+        self._began.move_to_end(repeat.name)
+        while len(self._began) > self._most:
+            self._began.popitem(last=False)
         task = self._group.create_task(self._run(answering, answer))
         self._running[task] = answering
         task.add_done_callback(self._running.pop)

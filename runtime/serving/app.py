@@ -144,11 +144,12 @@ class Service:
         if repeat.repeats and not self.exchanges.knows(repeat):
             # What may be told again is on the disk before.
             await self.sessions.stored(session, self.sessions.kept.pending(session))
-        answering = (
-            self.exchanges.join(repeat)
-            or self.tier.retold(repeat, ask)
-            or self.exchanges.begin(repeat, ask, lambda answering: self._answer(api, answering))
-        )
+        answering = self.exchanges.join(repeat) or self.tier.retold(repeat, ask, self.exchanges.since(repeat))
+        if answering is None:
+            generations = len(self.sessions.kept.tree(session))
+            answering = self.exchanges.begin(
+                repeat, ask, lambda answering: self._answer(api, answering), generations=generations
+            )
         with answering.heard():
             if not ask.stream:
                 await _while_there(request, answering.over())
@@ -178,6 +179,8 @@ class Service:
             raise refusal("hook_failed", f"a hook of this server failed ({type(error).__name__})") from error
 
     async def _open(self, session: str, caller: Caller, request: Request) -> None:
+        # What is over stays so, also for who has no room for more.
+        self.sessions.require_here(session)
         self._api.require_room(caller, session)
         owner = caller.name if not caller.rules or session not in self.sessions else self.sessions.facts[session].owner
         await self.sessions.open(

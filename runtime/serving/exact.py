@@ -28,14 +28,12 @@ from ..sessions import Prompt, Router, Sampling, SessionError, Told
 from ..sessions.backend import Admitted, Made, Word
 from ..sessions.router import Turn as Generated
 from ..sessions.traces import Segment, Tree
-from .answering import Answering, Repeat
+from .answering import Answering, Repeat, may_be_told_again
 from .answers import dumped
 from .errors import HttpError, refusal
 from .refusing import http_error
 from .tiers import Api, Stream
 
-MOST_CHOICES = 128
-"""The most answers of one call."""
 AT_ONCE = 16_384
 """The most characters of a conversation that is read in the event loop: for so little a thread costs more."""
 KNOWN = 4096
@@ -84,10 +82,13 @@ class Exact:
         limit = min(ask.max_tokens or room, room)
         seed = secrets.randbits(48) if ask.seed is None else ask.seed
         work = Prompt(prompt.ids, Sampling(limit, ask.temperature, ask.top_p, tuple(self.template.stop_ids)), seed)
+        # Of a call that fails nothing is trained on: no choice is stored before all have been made.
+        all_made = asyncio.Barrier(ask.choices)
         try:
             async with asyncio.TaskGroup() as group:
                 choices = [
-                    group.create_task(self._choose(answering, prompt, work, choice)) for choice in range(ask.choices)
+                    group.create_task(self._choose(answering, prompt, work, choice, all_made))
+                    for choice in range(ask.choices)
                 ]
         except* SessionError as found:
             raise http_error(_first(found)) from found
@@ -98,7 +99,9 @@ class Exact:
         labels = replace(_labels(session, turns[0]), versions=tuple(versions))
         answering.done(labels, Usage(len(prompt.ids), sum(len(turn.ids) for turn in turns), prompt.reused))
 
-    async def _choose(self, answering: Answering, prompt: prompts.Prompt, work: Prompt, choice: int) -> Generated:
+    async def _choose(
+        self, answering: Answering, prompt: prompts.Prompt, work: Prompt, choice: int, all_made: asyncio.Barrier
+    ) -> Generated:
         """Make one of the answers; what ends it is told once it is stored."""
         session, last = answering.repeat.session, list[Delta]()
         told = _Told(answering.created, work.seed, choice, answering.ask.choices, len(prompt.ids), prompt.reused)
@@ -118,7 +121,7 @@ class Exact:
             return told.note(answering.repeat, prompt.told(reader.message), turn.version)
 
         seeded = replace(work, seed=(work.seed + choice) % (1 << 64))
-        calls = Told(word=word, used=lambda: reader.used, note=note)
+        calls = Told(word=word, used=lambda: reader.used, note=note, made=all_made.wait)
         turn = await self.router.turn(session, seeded, calls, prompt_ids=work.ids)
         answering.tell(last)
         return turn
@@ -132,13 +135,11 @@ class Exact:
 
     # -- what was told before --------------------------------------------------------------------
 
-    def retold(self, repeat: Repeat, ask: Ask) -> Answering | None:
+    def retold(self, repeat: Repeat, ask: Ask, since: int | None) -> Answering | None:
         """The answer to a call that this one repeats, from the trace: this life of the server may not have given it."""
-        if not (repeat.key or repeat.is_retry):
-            return None
         tree = self.router.sessions.kept.tree(repeat.session)
         found: dict[int, tuple[Segment, _Told]] = {}
-        for segment in reversed(tree.segments[-4 * MOST_CHOICES :]):
+        for segment in may_be_told_again(tree, repeat, ask.choices, since):
             held = json.loads(segment.note or b"{}")
             is_it = held.get("idempotency") == repeat.key if repeat.key else held.get("ask") == repeat.digest
             if not is_it:

@@ -52,8 +52,9 @@ class Tier(Protocol):
         """What the body of a call asks for, judged as far as this tier must."""
         ...
 
-    def retold(self, repeat: Repeat, ask: Ask) -> Answering | None:
-        """The answer to a call that this one repeats, as it was stored; none if it repeats none."""
+    def retold(self, repeat: Repeat, ask: Ask, since: int | None) -> Answering | None:
+        """The answer to a call that this one repeats, as it was stored; none if it repeats none. `since`: see
+        `may_be_told_again`."""
         ...
 
     async def answer(self, answering: Answering) -> None:

@@ -17,7 +17,7 @@ import contextlib
 import itertools
 import logging
 import secrets
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -70,11 +70,13 @@ class Told(Generic[W]):
     """Who a turn is told to while it runs, and what is stored beside it. All are optional.
 
     `word` is called with each word of the request in turn; True ends it there: the turn is then `stop`, and has the
-    tokens up to `used()`. `note` gives what is stored with the turn. `attached` has values for the tokens, by name.
+    tokens up to `used()`. `made` is awaited before a turn that has completed is stored, `note` gives what is stored
+    with it. `attached` has values for the tokens, by name.
     """
 
     word: Callable[[Turn, Word], bool] | None = None
     used: Callable[[], int] | None = None
+    made: Callable[[], Awaitable[object]] | None = None
     note: Callable[[Turn], bytes] | None = None
     attached: Callable[[Turn], Mapping[str, Sequence[bytes | None]]] | None = None
 
@@ -161,6 +163,8 @@ class Router(Generic[W]):
             try:
                 turn = await self._run(call, work, told, Turn(call.lease, prompt_ids), until - clock())
                 if turn.ending in ("stop", "length"):
+                    if told.made is not None:
+                        await told.made()
                     await self._keep(session, turn, told)
                     await self._until_over(call)
                     return turn
@@ -181,6 +185,10 @@ class Router(Generic[W]):
         clock, session = asyncio.get_running_loop().time, call.session
         while True:
             await self.move(session, until - clock())
+            if self.sessions.live(session).state == "BINDING" and clock() < until:
+                # Another turn binds it: this one would be refused.
+                await asyncio.sleep(ASK_AGAIN_S / 4)
+                continue
             begin = self.sessions.durably(session, Session.BeginTurn(lease=call.lease), cause=call.lease)
             try:
                 await begin

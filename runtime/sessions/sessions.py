@@ -24,7 +24,7 @@ from ...protocol.tasks import Tasks
 from ...statemachines.compiler import Outcome
 from ...statemachines.session import Rebinding, Session
 from ..tracelog import TraceLog
-from .errors import GONE, Elsewhere, NotYours, SessionClosed, StorageDown
+from .errors import GONE, Elsewhere, NotYours, SessionClosed, SessionError, StorageDown
 from .ids import ForgedId, Ids, key_of
 from .loads import Loads
 from .settings import SessionSettings
@@ -64,6 +64,7 @@ class Sessions:
         self.deaths: Counter[str] = Counter()
         """How many replicas have died under turns of a task."""
         self._runs_at: dict[str, str] = {}
+        self._begins: dict[str, asyncio.Task[Facts | SessionError]] = {}
         self._called: OrderedDict[str, float] = OrderedDict()
         self._consumers: dict[str, float] = {}
         self._reads: dict[str, set[str]] = {}
@@ -91,6 +92,9 @@ class Sessions:
         found = self.kept.of_server(self.server)
         self.host.restore_all(found)
         for session, facts in found.items():
+            if session not in self.host and self.kept.is_buried(session):
+                # It began here while another server had begun and buried it.
+                continue
             self._add(session, facts)
             if session not in self.host:
                 self.host.create(session, policy=facts.policy)
@@ -147,28 +151,43 @@ class Sessions:
                 text = "has an id of its client's choice, of which no more can be remembered: take an issued one"
                 raise SessionClosed(session, "too_many_ids", text, retry=True)
             wanted = Facts(self.server, owner, policy or self.settings.policy, issued, tier, task)
-            # It counts from now on: many may begin at the same time.
-            self._beginning += 1
-            self.owned[owner] += 1
-            try:
-                async with asyncio.timeout(self.settings.store):
-                    known = await self.kept.begin(session, wanted)
-            except (StoreError, TimeoutError) as error:
-                raise StorageDown(session, self._why(error)) from error
-            finally:
-                self._beginning -= 1
-                self.owned[owner] -= 1
+            beginning = self._begins.get(session)
+            if beginning is None:
+                # It counts from now on: many may begin at the same time.
+                self._beginning += 1
+                self.owned[owner] += 1
+                beginning = self._begins[session] = self._group.create_task(self._begin(session, wanted))
+            # Whoever stops waiting undoes nothing: it begins all the same.
+            if not (await asyncio.wait([beginning], timeout=self.settings.store))[0]:
+                raise StorageDown(session, self._why(TimeoutError()))
+            if isinstance(found := beginning.result(), SessionError):
+                raise found
+            known = found
             if known.server != self.server:
                 raise Elsewhere(session, known.server)
-            if session not in self.facts:
-                self._add(session, known)
-                self.host.create(session, policy=known.policy)
         elif anew:
             raise SessionClosed(session, "known", "was begun before: take a new id")
         if known.owner and known.owner != owner:
             raise NotYours(session)
         self.touch(session)
         return known
+
+    async def _begin(self, session: str, wanted: Facts) -> Facts | SessionError:
+        """Write it down, and have it live here if it is this server's; what stands, or why it cannot be."""
+        try:
+            known = await self.kept.begin(session, wanted)
+            if known.server == self.server and session not in self.facts:
+                self._add(session, known)
+                self.host.create(session, policy=known.policy)
+            return known
+        except SessionError as error:
+            return error
+        except StoreError as error:
+            return StorageDown(session, self._why(error))
+        finally:
+            self._beginning -= 1
+            self.owned[wanted.owner] -= 1
+            del self._begins[session]
 
     def _add(self, session: str, facts: Facts) -> None:
         self.facts[session] = facts

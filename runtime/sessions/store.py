@@ -20,8 +20,9 @@ from itertools import islice
 from ...protocol.codec import reading
 from ...protocol.journal import Ticket
 from ...protocol.steps import Beside
-from ...protocol.store import Add, Drop, Store, StoreError
+from ...protocol.store import Add, Drop, Store
 from ...statemachines.session import Rebinding
+from .errors import GONE, SessionClosed
 from .traces import Segment, Tree
 from .traces.codec import decode, encode
 
@@ -69,11 +70,13 @@ class SessionStore:
         return None if found is None else _facts(session, found)
 
     async def begin(self, session: str, facts: Facts) -> Facts:
-        """Write a session down, if nobody has; what stands of it."""
+        """Write a session down, if nobody has; what stands of it. Raises SessionClosed for one that is over by then."""
         await _done(self._write((Add(_SESSIONS, session, _PART, json.dumps(asdict(facts)).encode()),)))
-        stands = self.facts(session)
+        stands = None if self.is_buried(session) else self.facts(session)
         if stands is None:
-            raise StoreError(f"session {session!r} was buried while it began: take a new id")
+            # Another server began and buried it meanwhile: what was written here is no session.
+            await _done(self._write((Drop(_SESSIONS, session),)))
+            raise SessionClosed(session, GONE, "is retired")
         return stands
 
     def of_server(self, server: str) -> dict[str, Facts]:

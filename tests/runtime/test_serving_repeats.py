@@ -15,6 +15,7 @@ from session_kit import Host, host, until
 from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.serving.export import PIECE, lines, pieces
 from sluicegate.runtime.serving.hooks import NoHooks
+from sluicegate.runtime.sessions import TurnLost, TurnRefused
 from sluicegate.runtime.sessions.traces import Tree
 
 TOKEN = "agent's own secret, long enough for anybody"
@@ -121,3 +122,71 @@ def test_a_trace_is_the_same_lines_in_pieces_of_some_size() -> None:
     assert b"".join(made) == b"".join(lines("s", tree))
     assert len(made) > 1
     assert all(len(piece) >= PIECE and piece.endswith(b"\n") for piece in made[:-1])
+
+
+async def failing(place: Any, request: Any) -> Any:
+    """A replica that is full."""
+    raise TurnRefused(request.session, "hold_full", "it is full", retry=True)
+    yield
+
+
+async def test_a_retry_of_a_call_that_failed_is_not_told_an_older_answer_to_the_same_words(tmp_path: Path) -> None:
+    async with host(tmp_path) as on, on.server() as served, scripted_server(served, tmp_path, remember=0.0) as server:
+        released(on)
+        first = await server.http.post(GENERATE, json=asks())
+        assert first.status_code == 200
+        backend: Any = served.router.backend
+        run, backend.run = backend.run, failing
+        assert (await server.http.post(GENERATE, json=asks())).status_code == 503
+        backend.run = run
+        again = await server.http.post(GENERATE, json=asks(), headers=RETRY)
+        assert again.status_code == 200
+        assert again.json()["request_id"] != first.json()["request_id"]
+        # A retry of that one, whose answer is no longer in memory, is told it from the trace.
+        told = await server.http.post(GENERATE, json=asks(), headers=RETRY)
+        assert told.json()["request_id"] == again.json()["request_id"]
+    async with on.server() as served, scripted_server(served, tmp_path) as server:
+        # A next life does not know when a call began: a retry is of the last one.
+        told = await server.http.post(GENERATE, json=asks(), headers=RETRY)
+        assert told.json()["request_id"] == again.json()["request_id"]
+
+
+async def test_of_a_call_one_of_whose_choices_fails_nothing_is_kept(tmp_path: Path) -> None:
+    async with host(tmp_path) as on, on.server() as served, scripted_server(served, tmp_path) as server:
+        released(on)
+        assert (await server.http.post(GENERATE, json=asks())).status_code == 200
+        backend: Any = served.router.backend
+        run, number = backend.run, count(1)
+
+        async def one_fails(place: Any, request: Any) -> Any:
+            if next(number) == 2:
+                await asyncio.sleep(0.3)
+                raise TurnLost(request.session, request.lease, "failed", "the engine broke")
+            async for word in run(place, request):
+                yield word
+
+        backend.run = one_fails
+        assert (await server.http.post(GENERATE, json=asks(n=3, seed=5))).status_code == 502
+        assert len(served.sessions.kept.tree("s")) == 1
+        await until(lambda: served.state() == "BOUND")
+        backend.run = run
+        assert (await server.http.post(GENERATE, json=asks(n=3, seed=5))).status_code == 200
+        assert len(served.sessions.kept.tree("s")) == 4
+
+
+async def test_who_has_no_room_for_more_sessions_is_told_that_an_old_one_is_retired(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("agent data 0123456789abcdef0123456789abcdef\n")
+    known = {"authorization": "Bearer 0123456789abcdef0123456789abcdef"}
+    async with (
+        host(tmp_path) as on,
+        on.server() as served,
+        scripted_server(served, tmp_path, sessions_per_token=1, tokens=str(tokens)) as server,
+    ):
+        released(on)
+        assert (await server.http.post(GENERATE, json=asks("old"), headers=known)).status_code == 200
+        assert (await server.http.delete("/v1/sessions/old", headers=known)).status_code == 200
+        await until(lambda: "old" not in served.sessions)
+        assert (await server.http.post(GENERATE, json=asks("new"), headers=known)).status_code == 200
+        assert (await server.http.post(GENERATE, json=asks("more"), headers=known)).status_code == 503
+        assert (await server.http.post(GENERATE, json=asks("old"), headers=known)).status_code == 410

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -341,3 +342,52 @@ def test_settings_that_cannot_be_are_refused() -> None:
     for wrong in wrongs:
         with pytest.raises(ValueError, match="times are above 0"):
             SessionSettings(**wrong)
+
+
+async def test_an_id_that_another_server_begins_and_buries_meanwhile_begins_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with host(tmp_path) as on:
+        released(on)
+        async with on.server("a") as one, on.server("b") as other:
+            store: Any = other.sessions.kept._store
+            write, go_on = store.write, threading.Event()
+
+            def slow(changes: Any) -> None:
+                go_on.wait(5)
+                write(changes)
+
+            monkeypatch.setattr(store, "write", slow)
+            late = asyncio.create_task(other.sessions.open("s"))
+            await asyncio.sleep(0.1)
+            await one.sessions.open("s")
+            await one.turn("s")
+            await one.sessions.retire("s")
+            await until(lambda: "s" not in one.sessions)
+            go_on.set()
+            with pytest.raises(SessionClosed, match="is retired"):
+                await late
+            assert other.sessions.facts == {}
+        async with on.server("b") as again:
+            assert again.sessions.facts == {}
+
+
+async def test_a_session_that_begins_late_for_a_slow_disk_is_known_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with host(tmp_path, store=0.3, ttl=1.5) as on, on.server() as served:
+        store: Any = served.sessions.kept._store
+        with monkeypatch.context() as disk:
+            disk.setattr(store, "write", _full)
+            with pytest.raises(StorageDown):
+                await served.sessions.open("s")
+            assert served.sessions.owned[""] == 1, "it counts while it begins"
+        await until(lambda: "s" in served.sessions)
+        assert (served.state(), served.sessions.owned[""]) == ("NEW", 1)
+        # So it expires as any other.
+        await until(lambda: "s" not in served.sessions)
+        assert served.sessions.owned[""] == 0
+
+
+def _full(changes: Any) -> None:
+    raise StoreError("the disk is full")
