@@ -20,7 +20,8 @@ class HttpSettings:
     agents (data: generates, and reads and changes its own sessions) and trainers (control: takes any trace, retires any
     session), as for gRPC; none: whoever reaches the server may do everything. `certificate`, `key`: paths of the PEM
     files for TLS. `i_accept_plaintext_beyond_loopback`: listen where others reach it without TLS and tokens.
-    `body_bytes`: the largest body; `read`: how long a head, and then a body, may take to come. `grace`: how long a call
+    `body_bytes`: the largest body; `read`: how long a head, and then a body, may take to come, and an answer wait to be
+    read. `grace`: how long a call
     goes on for which nobody listens; `remember`: how long one that is over can be asked for again. `rate`: calls a
     second of one token, 0 for any number; `burst`: how many of them at once; `sessions_per_token`: of one token at the
     same time.

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def connections(within: float) -> type[asyncio.Protocol]:
-    """The protocol of connections on which nothing is waited for, in either direction, for more than so many seconds."""
+    """The protocol of connections on which neither direction is waited for more than so many seconds."""
 
     class Connection(H11Protocol):
         _late: asyncio.TimerHandle | None = None
