@@ -185,7 +185,8 @@ def may_be_told_again(tree: Tree, repeat: Repeat, choices: int, since: int | Non
 
 
 class Exchanges:
-    """The calls of a server. Use as `async with`: leaving gives up what still runs.
+    """The calls of a server. Use as `async with`: leaving gives up what still runs, and waits for what follows
+    from answers.
 
     `grace`: seconds that a call goes on for which nobody listens; `remember`: seconds that one that is over is
     remembered, at most `most` of them.
@@ -266,6 +267,10 @@ class Exchanges:
 
         answering.when_left(left)
         return answering
+
+    def afterwards(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what follows from an answer, which nobody gives up. It ends in time, and raises nothing."""
+        self._group.create_task(work)
 
     async def _run(self, answering: Answering, answer: Answer) -> None:
         try:

@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from starlette.routing import Match, Route
 
 from ...protocol.roles import Role
 from ...protocol.store import StoreError
+from ..chat.form import Ask
 from ..sessions import SessionError, Sessions
 from ..sessions.errors import Elsewhere
 from ..sessions.ids import ForgedId
@@ -63,6 +65,8 @@ class Service:
     ) -> None:  # fmt: skip
         self.sessions, self.tier, self.exchanges, self.callers = sessions, tier, exchanges, callers
         self._forwarding, self._settings, self._hooks = forwarding, settings, hooks
+        # Somebody's own may be a kind of `NoHooks`.
+        self._is_hooked = type(hooks) is not NoHooks
         self._health = health
         self._api = SessionsApi(sessions, callers, settings)
 
@@ -138,8 +142,7 @@ class Service:
         asked = stripped(body)
         # By what the client asks: a hook may make another body of it each time.
         repeat = Repeat.of(session, api.name, asked, request.headers)
-        body = await self._before(session, api, asked)
-        ask = self.tier.read(api, body)
+        ask = await self._read(request, api, session, raw, asked)
         await self._open(session, caller, request)
         if repeat.repeats and not self.exchanges.knows(repeat):
             # What may be told again is on the disk before.
@@ -162,21 +165,46 @@ class Service:
     async def _answer(self, api: Api, answering: Answering) -> None:
         await self.tier.answer(answering)
         self.sessions.touch(answering.repeat.session)
-        if isinstance(self._hooks, NoHooks):
-            return
+        if self._is_hooked:
+            self.exchanges.afterwards(self._after(api, answering))
+
+    async def _after(self, api: Api, answering: Answering) -> None:
         try:
-            await self._hooks.after(answering.repeat.session, api.name, self.tier.whole(api, answering))
+            async with asyncio.timeout(self._settings.hook):
+                await self._hooks.after(answering.repeat.session, api.name, self.tier.whole(api, answering))
         except Exception:
-            _log.exception("the hook after an answer failed; the answer stands")
+            _log.exception("the hook after an answer failed, or was too slow; the answer stands")
 
     async def _before(self, session: str, api: Api, body: dict[str, Any]) -> dict[str, Any]:
+        """The body that is answered, as JSON has it. Raises HttpError: what the hook says, or that it failed."""
+        bound = asyncio.timeout(self._settings.hook)
         try:
-            return await self._hooks.before(session, api.name, body)
+            async with bound:
+                made = await self._hooks.before(session, api.name, body)
         except HttpError:
             raise
         except Exception as error:
-            _log.exception("the hook before a call failed")
-            raise refusal("hook_failed", f"a hook of this server failed ({type(error).__name__})") from error
+            took_long = f"took more than {self._settings.hook:g} s"
+            said = took_long if bound.expired() else f"failed ({type(error).__name__})"
+            _log.exception("the hook before a call %s", said)
+            raise refusal("hook_failed", f"a hook of this server {said}") from error
+        try:
+            return parse(json.dumps(made).encode())
+        except Exception as error:
+            _log.exception("the hook before a call gave what is no body")
+            raise refusal("hook_failed", f"a hook of this server gave no body of a call ({error})") from error
+
+    async def _read(self, request: Request, api: Api, session: str, raw: bytes, asked: dict[str, Any]) -> Ask:
+        """What a call asks, once the hook has seen it. Raises HttpError."""
+        if not self._is_hooked:
+            return self.tier.read(api, asked)
+        body = await _while_there(request, self._before(session, api, asked))
+        try:
+            return self.tier.read(api, body)
+        except HttpError as error:
+            # What was wrong before is the client's own. From the bytes: a hook may change what it is given.
+            self.tier.read(api, stripped(parse(raw)))
+            raise refusal("hook_failed", f"a hook of this server broke the call ({error.text})") from error
 
     async def _open(self, session: str, caller: Caller, request: Request) -> None:
         # What is over stays so, also for who has no room for more.

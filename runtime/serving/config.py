@@ -21,10 +21,9 @@ class HttpSettings:
     session), as for gRPC; none: whoever reaches the server may do everything. `certificate`, `key`: paths of the PEM
     files for TLS. `i_accept_plaintext_beyond_loopback`: listen where others reach it without TLS and tokens.
     `body_bytes`: the largest body; `read`: how long a head, and then a body, may take to come, and an answer wait to be
-    read. `grace`: how long a call
-    goes on for which nobody listens; `remember`: how long one that is over can be asked for again. `rate`: calls a
-    second of one token, 0 for any number; `burst`: how many of them at once; `sessions_per_token`: of one token at the
-    same time.
+    read. `grace`: how long a call goes on for which nobody listens; `remember`: how long one that is over can be asked
+    for again. `rate`: calls a second of one token, 0 for any number; `burst`: how many of them at once;
+    `sessions_per_token`: of one token at the same time. `hook`: how long a hook may take, before a call or after it.
     """
 
     address: str = "127.0.0.1"
@@ -40,9 +39,13 @@ class HttpSettings:
     rate: float = 0.0
     burst: int = 100
     sessions_per_token: int = 100_000
+    hook: float = 10.0
 
     def __post_init__(self) -> None:
-        require_positive(body_bytes=self.body_bytes, read=self.read, burst=self.burst, sessions=self.sessions_per_token)
+        require_positive(
+            body_bytes=self.body_bytes, read=self.read, burst=self.burst, sessions=self.sessions_per_token,
+            hook=self.hook,
+        )  # fmt: skip
         if min(self.grace, self.remember, self.rate) < 0:
             raise ValueError("grace, remember and rate are at least 0")
         if bool(self.certificate) != bool(self.key):
