@@ -68,7 +68,7 @@ class Service:
         # Somebody's own may be a kind of `NoHooks`.
         self._is_hooked = type(hooks) is not NoHooks
         self._health = health
-        self._api = SessionsApi(sessions, callers, settings)
+        self._api = SessionsApi(sessions, callers, settings, forwarding)
 
     def app(self) -> Starlette:
         """The ASGI app."""

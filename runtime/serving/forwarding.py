@@ -4,17 +4,19 @@ Rules of this file:
 
 - What was handed on once is not handed on again: two servers never send a call round.
 - An answer is passed on as it comes; who leaves here has left there.
+- What is of no session alone is told to every other server that lives, to all at once.
 - Over TLS the servers of a host know each other by the one certificate that they share.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx
 from starlette.background import BackgroundTask
@@ -32,13 +34,17 @@ _OWN_HOP = frozenset(
 
 
 class Forwarding:
-    """Use as `async with`. `where` gives the URL of a server by its name, empty while it does not live.
+    """Use as `async with`. `where` gives the URL of a server by its name, empty while it does not live; `living` the
+    names of those that live.
 
     `certificate` is the path of the PEM file that all servers of the host have, empty without TLS.
     """
 
-    def __init__(self, name: str, where: Callable[[str], str], *, certificate: str, longest: float) -> None:
-        self._name, self._where = name, where
+    def __init__(
+        self, name: str, where: Callable[[str], str], living: Callable[[], Iterable[str]], *, certificate: str,
+        longest: float,
+    ) -> None:  # fmt: skip
+        self._name, self._where, self._living = name, where, living
         self._client = httpx.AsyncClient(
             verify=_sharing(certificate) if certificate else True, limits=httpx.Limits(max_connections=None),
             timeout=httpx.Timeout(longest, connect=2.0), trust_env=False,
@@ -76,6 +82,26 @@ class Forwarding:
 
         passed = {n: v for n, v in answer.headers.items() if n not in _OWN_HOP}
         return StreamingResponse(content(), answer.status_code, passed, background=BackgroundTask(answer.aclose))
+
+    async def tell(self, request: Request, within: float) -> dict[str, Any]:
+        """What each other living server answers to this call, by name: the JSON of it, None where that did not come
+        within so many seconds. Of a call that was handed on, none is told."""
+        if MARK in request.headers:
+            return {}
+        names = sorted(set(self._living()) - {self._name})
+        answers = await asyncio.gather(*(self._told(request, name, within) for name in names))
+        return dict(zip(names, answers, strict=True))
+
+    async def _told(self, request: Request, server: str, within: float) -> Any:
+        headers = [(n, v) for n, v in request.headers.items() if n not in _OWN_HOP]
+        try:
+            async with asyncio.timeout(within):
+                answer = await self._client.request(
+                    request.method, f"{self._where(server)}{request.url.path}", headers=[*headers, (MARK, self._name)]
+                )
+            return answer.json() if answer.status_code == 200 else None
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError):
+            return None
 
 
 def _sharing(certificate: str) -> ssl.SSLContext:

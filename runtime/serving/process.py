@@ -113,7 +113,8 @@ async def serving_with(
         scheme = "https" if config.http.certificate else "http"
         forwarding = await stack.enter_async_context(
             Forwarding(
-                config.name, lambda name: _where(roster, name, scheme), certificate=config.http.certificate,
+                config.name, lambda name: _where(roster, name, scheme),
+                lambda: [life.name for life in roster.living(ROLE)], certificate=config.http.certificate,
                 longest=config.sessions.call,
             )
         )  # fmt: skip

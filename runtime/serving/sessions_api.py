@@ -24,11 +24,14 @@ from .callers import Caller, Callers
 from .config import HttpSettings
 from .errors import refusal
 from .export import pieces
+from .forwarding import Forwarding
 from .reading import At, malformed, parsed
 
 Work = Callable[[Request, bytes], Awaitable[Response]]
 MOST_AT_ONCE = 100_000
 """The most sessions of one call."""
+RENEW_S, LOST_S = 2.0, 10.0
+"""How long another server may take to hear that a consumer lives, and to give back what a dead one read."""
 _LIMIT = re.compile(r"[0-9]{1,6}")
 
 
@@ -52,8 +55,9 @@ ROUTES: tuple[tuple[str, str, str], ...] = (
 class SessionsApi:
     """The endpoints below `/v1/sessions` and `/v1/consumers`."""
 
-    def __init__(self, sessions: Sessions, callers: Callers, settings: HttpSettings) -> None:
+    def __init__(self, sessions: Sessions, callers: Callers, settings: HttpSettings, forwarding: Forwarding) -> None:
         self._sessions, self._callers, self._settings = sessions, callers, settings
+        self._forwarding = forwarding
 
     def routes(self) -> list[tuple[str, str, Work]]:
         """Method, path and what is done."""
@@ -175,16 +179,24 @@ class SessionsApi:
         return _said(session, "RETIRED")
 
     async def renew(self, request: Request, body: bytes) -> Response:
-        """The consumer lives (role control)."""
+        """The consumer lives, for all servers; `unanswered` names those that could not be told (role control)."""
         self._caller(request, Role.CONTROL)
-        self._sessions.hear(request.path_params["consumer"])
-        return JSONResponse({"consumer": request.path_params["consumer"]})
+        consumer = request.path_params["consumer"]
+        self._sessions.hear(consumer)
+        told = await self._forwarding.tell(request, RENEW_S)
+        return JSONResponse({"consumer": consumer, "unanswered": [name for name in told if told[name] is None]})
 
     async def lost(self, request: Request, body: bytes) -> Response:
-        """The consumer has died: what it read can be taken again (role control)."""
+        """The consumer has died: what it read, of all servers, can be taken again; `unanswered` names those that could
+        not be told (role control)."""
         self._caller(request, Role.CONTROL)
-        given_back = await self._sessions.consumer_lost(request.path_params["consumer"])
-        return JSONResponse({"consumer": request.path_params["consumer"], "given_back": given_back})
+        consumer = request.path_params["consumer"]
+        given_back = await self._sessions.consumer_lost(consumer)
+        told = await self._forwarding.tell(request, LOST_S)
+        for answer in filter(None, told.values()):
+            given_back += answer["given_back"]
+        unanswered = [name for name in told if told[name] is None]
+        return JSONResponse({"consumer": consumer, "given_back": given_back, "unanswered": unanswered})
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,15 +43,15 @@ class Scripted:
 @asynccontextmanager
 async def scripted_server(
     served: Served, folder: Path, *, hooks: Hooks | None = None, where: Callable[[str], str] = lambda name: "",
-    **http: Any,
+    living: Callable[[], Iterable[str]] = tuple, **http: Any,
 ) -> AsyncIterator[Scripted]:  # fmt: skip
-    """Serve these sessions; `where` has the URLs of other servers by their names."""
+    """Serve these sessions; `where` has the URLs of other servers by their names, `living` the names."""
     settings, model = HttpSettings(**{"grace": 1.0, **http}), folder / "model"
     make_tokenizer(model)
     async with AsyncExitStack() as stack:
         exchanges = await stack.enter_async_context(Exchanges(grace=settings.grace, remember=settings.remember))
         forwarding = await stack.enter_async_context(
-            Forwarding(served.sessions.server, where, certificate="", longest=30)
+            Forwarding(served.sessions.server, where, living, certificate="", longest=30)
         )
         service = Service(
             served.sessions, Exact(served.router, Template.load(model), context=4096), exchanges, Callers(settings),
