@@ -27,8 +27,9 @@ async def status(controller: Controller, cohort: Cohort) -> pb.StatusAnswer:
         known = incarnation in controller.replicas
         state = controller.replicas.live(incarnation).state if known else "STARTING"
         found = pb.ReplicaStatus(
-            replica=name, incarnation=incarnation, state=state, why_behind=controller.catching.why_not.get(name, "")
-        )
+            replica=name, incarnation=incarnation, state=state,
+            why_behind=controller.catching.why_not.get(name, "") if controller.is_behind(name) else "",
+        )  # fmt: skip
         member = by_incarnation.get(incarnation)
         if member is None:
             found.unanswered = "its gate is not claimed yet"

@@ -11,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grpc import aio
 
 from ...protocol.client import CallError, dial
 from ...protocol.generated import training_pb2, training_pb2_grpc
 from ...protocol.generated.trainer_service import TrainerClient
-from ..training.samples import Sample
-from ..workers.batches import arrays_of, to_messages
+
+if TYPE_CHECKING:
+    from ..training.samples import Sample
 
 INSTANCE = "trainer"
 """The name of a trainer's one instance of Trainer."""
@@ -50,6 +51,9 @@ class TrainerHandle:
 
     async def train(self, batch: str, samples: Sequence[Sample]) -> dict[str, float]:
         """One step on a batch of this id; the step's figures. Raises TrainerError."""
+        # Only now: batches bring numpy in, which a controller does not need.
+        from ..workers.batches import arrays_of, to_messages
+
         request = training_pb2.SubmitRequest(batch=batch, arrays=to_messages(arrays_of(samples)))
         await self._asked(self._data.Submit(request, timeout=self._within))
         operation = self._operation(f"train.{batch}")

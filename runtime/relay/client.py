@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from grpc import aio
+from grpc import StatusCode, aio
 
 from ...protocol.client import dial
 from ...protocol.generated import window_pb2 as pb
@@ -65,8 +65,13 @@ class SyncClient:
         """`async with sync.window(step=12, digest="sha256:…") as window:` opens one.
 
         `digest` is your word for the content of the weights, equal where it is the same; `step` the training step that
-        made them. `operation_id` stands for this window, drawn if not given. Entering raises WindowFailed.
+        made them. `operation_id` stands for this window, drawn if not given: the same id again is the same window.
+        Entering raises WindowFailed. Raises TypeError, ValueError for what is no step or no word.
         """
+        if not isinstance(step, int) or not isinstance(digest, str):
+            raise TypeError(f"step is {step!r} and digest {digest!r}: give a number and a text")
+        if not digest or step < 0:
+            raise ValueError(f"step is {step} and digest {digest!r}: give one from 0, and a word for the weights")
         if self._channel is None:
             raise RuntimeError("the client is not open yet: use it inside `async with`")
         begin = pb.WindowBegin(operation_id=operation_id or os.urandom(16).hex(), step=step, digest=digest)
@@ -101,6 +106,8 @@ class Window:
                 await self._call.write(pb.WindowRequest(loaded=said))
                 await asyncio.wait((taken, self._closed), return_when=asyncio.FIRST_COMPLETED)
         except (aio.AioRpcError, asyncio.InvalidStateError, TimeoutError) as error:
+            if self._closed.done() and self._closed.exception() is None:
+                raise _failure(self._closed.result()) from error
             raise _unknown(error) from error
         if not taken.done():
             raise _failure(self._closed.result())
@@ -192,6 +199,10 @@ class Window:
             self._closed.exception()
 
 
+_REFUSED = (StatusCode.INVALID_ARGUMENT, StatusCode.UNIMPLEMENTED, StatusCode.PERMISSION_DENIED,
+            StatusCode.UNAUTHENTICATED)  # fmt: skip
+
+
 def _failure(closed: pb.WindowClosed) -> WindowFailed:
     if closed.published:
         return WindowFailed(f"this window is over: it was published as version {closed.version}", "published")
@@ -201,5 +212,7 @@ def _failure(closed: pb.WindowClosed) -> WindowFailed:
 
 
 def _unknown(error: Exception | None) -> WindowFailed:
+    if isinstance(error, aio.AioRpcError) and error.code() in _REFUSED:
+        return WindowFailed(f"the server refused the window ({error.details()}): nothing was begun", "refused")
     why = error.details() if isinstance(error, aio.AioRpcError) else repr(error) if error else "it ended early"
     return WindowFailed(f"no answer of the server ({why}): what became of the window is not known", "unknown")

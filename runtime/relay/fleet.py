@@ -113,6 +113,9 @@ class Fleet:
         lives = self.lives.values()
         return all((m := members.get(life.upstream.name)) and m.incarnation == life.incarnation for life in lives)
 
+    def _begun(self) -> list[Life]:
+        return [life for life in self.lives.values() if life.ready.is_set()]
+
     async def models(self) -> bytes:
         """What the first upstream that answers lists. Raises HttpError."""
         failure: HttpError | None = None
@@ -126,6 +129,9 @@ class Fleet:
 
     async def gather(self) -> None:
         """Give every upstream that answers a gate which the controller has claimed, for the window that is open."""
+        # A gate that the last window has poisoned is replaced first.
+        changed = self.controller.changed
+        await changed.until(lambda: not any(life.gate.is_poisoned for life in self._begun()), CLAIMED_S)
         await asyncio.gather(*(self._bring(name) for name in self.upstreams))
         await self.controller.changed.until(self.is_claimed, CLAIMED_S)
 

@@ -171,6 +171,8 @@ class Router(Generic[W]):
                 raise TurnLost(session, call.lease, turn.ending, f"ended as {turn.ending}")
             except TurnRefused as refusal:
                 may_pass = refusal.reason in _PASSES or (refusal.retry and self._settings.persists)
+                # A session that may move waits for the end of a life that is given up, and goes on elsewhere.
+                may_pass |= refusal.reason == "poisoned" and self._may_move(session)
                 if not may_pass or clock() + ASK_AGAIN_S >= until:
                     raise
             finally:
@@ -202,10 +204,12 @@ class Router(Generic[W]):
                 raise
             await asyncio.sleep(ASK_AGAIN_S / 4)
 
+    def _may_move(self, session: str) -> bool:
+        return self.sessions.live(session).policy != Rebinding.NEVER
+
     def _passes(self, session: str, reason: str) -> bool:
         """Whether the machine takes the turn later: also where a session moves, once its leases are over."""
-        is_lost = reason == "lost" and self.sessions.live(session).policy != Rebinding.NEVER
-        return is_lost or reason in _WAITS
+        return reason in _WAITS or (reason == "lost" and self._may_move(session))
 
     async def move(self, session: str, within: float) -> None:
         """Bind anew, by policy, a session whose replica is lost or leaves, once it has no lease left."""

@@ -49,6 +49,7 @@ EXTRAS: dict[str, str] = {
     "transitions": "dev",
     "uvicorn": "serve",
     "wasmtime": "check",
+    "yaml": "train",
 }
 """Import name of a third-party package -> the extra that brings it."""
 

@@ -15,6 +15,8 @@ import pytest_asyncio
 from serving_kit import Chat, chatting, taught, until
 
 from sluicegate.runtime.chat.form import Message, Role, Tool, ToolCall
+from sluicegate.runtime.config import from_mapping
+from sluicegate.runtime.serving.config import SessionsConfig
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
@@ -315,9 +317,14 @@ async def test_what_is_not_there_is_not_there(chat: Chat) -> None:
         assert (no_session.status_code, no_session.json()["error"]["code"]) == (400, "no_session")
 
 
-async def test_the_example_of_the_page_about_sessions_works(chat: Chat) -> None:
+async def test_the_examples_of_the_page_about_sessions_work(chat: Chat) -> None:
     page = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text()
     names: dict[str, Any] = {}
-    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    for code in page.split("```python\n")[1:]:
+        exec(code.partition("```")[0], names)
     said = await asyncio.to_thread(names["say"], chat.url, "page", "ok")
     assert isinstance(said, str)
+    (sample,) = await asyncio.to_thread(names["samples"], chat.url, "page")
+    assert chat.compare(sample) == sum(1 for turn in sample["turns"] if turn)
+    config = page.partition("```json\n")[2].partition("```")[0]
+    assert from_mapping(SessionsConfig, json.loads(config), "docs/sessions.md").name == "sessions-0"

@@ -11,7 +11,7 @@ import pytest
 from session_kit import Host, Served, host, prompt, until
 
 from sluicegate.protocol.store import StoreError
-from sluicegate.runtime.sessions import SessionClosed, StorageDown, Told, TurnLost
+from sluicegate.runtime.sessions import SessionClosed, StorageDown, Told, TurnLost, TurnRefused
 from sluicegate.runtime.sessions.backend import Made
 from sluicegate.runtime.sessions.loads import Loads
 from sluicegate.runtime.sessions.traces import branches
@@ -302,3 +302,32 @@ async def test_what_a_dead_consumer_read_is_given_back_once_it_can_be_stored(
                 await served.sessions.consumer_lost("trainer.1")
         await served.sessions.consumer_lost("trainer.1")
         assert [served.state(session) for session in ("s", "t")] == ["FINISHED", "FINISHED"]
+
+
+@pytest.mark.parametrize("policy", [Rebinding.NEVER, Rebinding.ON_LOSS])
+async def test_a_session_that_may_move_waits_for_the_end_of_a_poisoned_life(
+    two: tuple[Host, Served], policy: Rebinding
+) -> None:
+    on, served = two
+    await served.sessions.open("s", policy=policy)
+    first = await served.turn()
+    backend: Any = served.router.backend
+    run = backend.run
+
+    async def poisoned(place: Any, request: Any) -> Any:
+        if place.incarnation == first.incarnation:
+            raise TurnRefused(request.session, "poisoned", "its weights are in doubt")
+        async for word in run(place, request):
+            yield word
+
+    backend.run = poisoned
+    if policy == Rebinding.NEVER:
+        with pytest.raises(TurnRefused, match="in doubt"):
+            await served.turn()
+        return
+    second = asyncio.create_task(served.turn())
+    await asyncio.sleep(0.5)
+    assert not second.done()
+    on.cohort.dead.add(first.incarnation)
+    served.sessions.lose(first.incarnation)
+    assert (await second).binding == 2
