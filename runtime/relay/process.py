@@ -71,6 +71,7 @@ async def relaying(config: RelayConfig) -> AsyncIterator[dict[str, Any]]:
             return EmbeddedGate(
                 upstream.name, install=install, state=config.state / upstream.name, manifests=ruled.manifests,
                 bounds=config.bounds, trace=config.trace, run=config.run, incarnation=life, access=config.access,
+                quiesce=upstream.rest,
             )  # fmt: skip
 
         fleet = Fleet(upstreams, roster, Holdings(store), gate)

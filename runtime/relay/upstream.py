@@ -8,6 +8,8 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +26,13 @@ CONNECT_S, LOOK_S = 5.0, 5.0
 """How long a connection may take to be made, and an answer that is only looked at."""
 BODY_LIMIT, ERROR_LIMIT = 64 * 1024 * 1024, 1024 * 1024
 """Bytes of a whole answer, and of an error."""
+REST_S = 0.05
+"""Pause between two looks at whether it rests."""
+_BUSY = re.compile(
+    r"^\w+[:_](?:num_requests_running|num_requests_waiting|num_running_reqs|num_queue_reqs)(?:\{[^}]*\})?\s+([0-9.eE+-]+)",
+    re.MULTILINE,
+)
+"""What servers tell of the requests that they have: vLLM, then SGLang."""
 _STARTED = re.compile(r"^process_start_time_seconds(?:\{[^}]*\})?\s+([0-9.eE+-]+)", re.MULTILINE)
 
 
@@ -95,16 +104,25 @@ class Upstream:
     async def started(self) -> float | None:
         """Since when its process runs, in seconds of Unix time; None where it does not tell. Raises HttpError where it
         does not answer at all."""
+        found = _STARTED.search(await self._metrics())
+        return None if found is None else _number(found.group(1))
+
+    async def rest(self) -> None:
+        """Return once it says that it has no request, also none of those that were hung up on, or does not tell."""
+        while True:
+            with contextlib.suppress(HttpError):
+                if not any(_number(told) for told in _BUSY.findall(await self._metrics())):
+                    return
+            await asyncio.sleep(REST_S)
+
+    async def _metrics(self) -> str:
+        """What it tells for Prometheus, nothing where it does not. Raises HttpError where it does not answer at all."""
         try:
             async with self._client.stream("GET", "/metrics", timeout=LOOK_S) as answer:
                 told = await self.body(answer) if answer.status_code == 200 else b""
         except httpx.HTTPError as error:
             raise self._unanswered(error) from error
-        found = _STARTED.search(told.decode("utf-8", "replace"))
-        try:
-            return None if found is None else float(found.group(1))
-        except ValueError:
-            return None
+        return told.decode("utf-8", "replace")
 
     def _unanswered(self, error: httpx.HTTPError) -> HttpError:
         what = type(error).__name__
@@ -114,6 +132,13 @@ class Upstream:
         if isinstance(error, httpx.TimeoutException):
             return refusal("upstream_broken", f"{self.name} said nothing for {self._reach.read:g} s ({what})")
         return refusal("upstream_broken", f"{self.name} broke its answer off ({what})")
+
+
+def _number(told: str) -> float | None:
+    try:
+        return float(told)
+    except ValueError:
+        return None
 
 
 def _refused(answer: httpx.Response, body: bytes) -> HttpError:

@@ -59,7 +59,8 @@ class StandIn:
     async def metrics(self, request: Request) -> Response:
         if not self._tells_metrics:
             return Response(status_code=404)
-        return PlainTextResponse(f"# HELP x y\nprocess_start_time_seconds {self.started}\n")
+        busy = f'standin:num_requests_running{{model="x"}} {float(self.running)}'
+        return PlainTextResponse(f"# HELP x y\nprocess_start_time_seconds {self.started}\n{busy}\n")
 
     async def load(self, request: Request) -> Response:
         assert not self.running, "weights are loaded while answers run"
