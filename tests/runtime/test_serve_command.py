@@ -177,6 +177,13 @@ def test_a_wrong_use_is_told_in_one_line(
     assert told.count("\n") == 1
 
 
+def test_a_folder_of_other_things_is_not_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    assert cli.main(["serve", "--upstream", "http://127.0.0.1:1", "--state", str(tmp_path)]) == 2
+    assert "holds other things" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
 def test_two_processes_do_not_share_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from sluicegate.protocol.sqlite import claim
 
