@@ -70,7 +70,7 @@ def _upstreams(args: argparse.Namespace) -> Serve:
 
     if args.state is None:
         raise ConfigError("--state is missing: give a folder for what is to outlive this process")
-    ours = ("register.db", f"{args.name}.lock")
+    ours = ("register.db", "serve.lock")
     if args.state.is_dir() and any(args.state.iterdir()) and not any((args.state / name).exists() for name in ours):
         raise ConfigError(f"--state {args.state}: holds other things: give a folder of its own, which is made")
     access = Access() if args.access is None else read_config(Access, args.access)
