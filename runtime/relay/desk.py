@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 WORD_LIMIT = 1024
 """Characters of a trainer's word for weights."""
 STEP_LIMIT = 2**63 - 1
+WINDS_UP_S = 10.0
+"""How long a window may wait for the end of the one before it."""
 LOOK_S, AGAIN_S = 0.1, 2.0
 """How often it is looked whether something was found, and the pause before it is tried again to publish that."""
 
@@ -157,6 +159,9 @@ class WindowDesk(rpc.WindowServicer):
             if known is not None and known.outcome is not None:
                 await context.write(_closed(known.outcome, True))
                 return
+            if known is None:
+                await self._until_over()
+                known = self._ledger.entry(begin.operation_id)
             if self._alone.locked() or known is not None:
                 text = "another window is open: come again once it is over"
                 await context.write(_closed(Outcome("refused", "window_open", text, retry=True)))
@@ -176,6 +181,15 @@ class WindowDesk(rpc.WindowServicer):
                 await context.write(_closed(carrying.result()))
         except (StoreError, OSError) as error:
             await refuse(context, StatusCode.UNAVAILABLE, STORAGE, f"{error}; nothing was begun", _FACTS, None)
+
+    async def _until_over(self) -> None:
+        """Wait for a window whose trainer has gone to wind up, so that who begins the next at once is not refused."""
+        until = asyncio.get_running_loop().time() + WINDS_UP_S
+        while self._alone.locked() and asyncio.get_running_loop().time() < until:
+            window = self.fleet.window
+            if window is not None and not window.why_lost:
+                return
+            await asyncio.sleep(LOOK_S)
 
     async def _attend(self, window: Window, messages: AsyncIterator[pb.WindowRequest], context: Context) -> None:
         """Tell when it is entered, and take what the trainer says, until it leaves or the window is over."""
