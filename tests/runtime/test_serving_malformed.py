@@ -247,6 +247,8 @@ async def test_a_body_that_comes_byte_by_byte_is_given_up_in_time(live: Live) ->
 
 async def _drip(writer: asyncio.StreamWriter, body: bytes) -> None:
     for byte in body:
+        if writer.is_closing():
+            return
         writer.write(bytes([byte]))
         await asyncio.sleep(READ_S / 20)
 
