@@ -161,6 +161,9 @@ class Relays:
         except asyncio.CancelledError:
             told(TurnLost(session, request.lease, "broken", "it was cancelled"))
             raise
+        except Exception as error:
+            # It is this call's, and whoever asked is told: no other call ends with it.
+            failure = error
         told(Over("stop") if failure is None else failure)
 
     async def _talk(self, call: _Call, upstream: Upstream, request: Request[Job], lease: GateLease) -> None:

@@ -103,7 +103,7 @@ async def _end_earlier(controller: Controller, roster: Roster) -> None:
     """The gates that an earlier process left have ended with it: the controller is told so, once it knows of them."""
     left = roster.living("rollout")
     async with asyncio.timeout(KNOWN_S):
-        while not all(life.incarnation in controller.replicas for life in left if life.control):  # noqa: ASYNC110
+        while not all(life.incarnation in controller.replicas for life in left if life.control):  # noqa: ASYNC110 - told to nobody
             await asyncio.sleep(0.01)
     for life in left:
         roster.end(life.incarnation, "its server ended")

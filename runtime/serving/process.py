@@ -23,6 +23,7 @@ import uvicorn
 from ...protocol.server import ServerError, is_loopback
 from ...protocol.sources import AccessError
 from ...protocol.sqlite import claim, open_store
+from ...protocol.tasks import Tasks
 from ..chat.template import ChatError, Template
 from ..config import ConfigError
 from ..controller.client import ControllerClient
@@ -123,8 +124,9 @@ async def serving_with(
             sessions, answers, exchanges, callers, forwarding, config.http, hooks,
             health=lambda: health(config, life, answers.tier, cohort, sessions, exchanges),
         )  # fmt: skip
-        leaving = asyncio.create_task(evacuate(router, store, roster, controller))
-        stack.push_async_callback(_cancelled, leaving)
+        # Its failure ends the server: replicas that leave would wait for ever.
+        group = await stack.enter_async_context(Tasks())
+        stack.callback(group.create_task(evacuate(router, store, roster, controller)).cancel)
         app = told(service.app(), watched)
         address = await stack.enter_async_context(listening(app, config.http, config.stop_ms / 1000))
         if not config.incarnation:
@@ -248,9 +250,3 @@ def _begin_life(roster: Roster, name: str) -> str:
 def _where(roster: Roster, name: str, scheme: str) -> str:
     found = [life.data for life in roster.living(ROLE) if life.name == name and life.data]
     return f"{scheme}://{found[-1]}" if found else ""
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task

@@ -60,7 +60,6 @@ class Sessions:
         """Of the sessions that live here."""
         self.owned: Counter[str] = Counter()
         """How many of them each owner has, those with them that are just being begun."""
-        self._beginning = 0
         self.deaths: Counter[str] = Counter()
         """How many replicas have died under turns of a task."""
         self._runs_at: dict[str, str] = {}
@@ -144,7 +143,7 @@ class Sessions:
             if task and self.deaths[task] >= self.settings.deaths:
                 text = f"is of task {task!r}, under which {self.deaths[task]} replicas have died: it is not tried again"
                 raise SessionClosed(session, "quarantined", text)
-            if len(self.facts) + self._beginning >= self.settings.sessions:
+            if len(self.facts) + len(self._begins) >= self.settings.sessions:
                 text = f"is one too many: {len(self.facts)} live here"
                 raise SessionClosed(session, "too_many_sessions", text, retry=True)
             if not issued and self.kept.chosen >= self.settings.chosen_ids:
@@ -154,7 +153,6 @@ class Sessions:
             beginning = self._begins.get(session)
             if beginning is None:
                 # It counts from now on: many may begin at the same time.
-                self._beginning += 1
                 self.owned[owner] += 1
                 beginning = self._begins[session] = self._group.create_task(self._begin(session, wanted))
             # Whoever stops waiting undoes nothing: it begins all the same.
@@ -185,7 +183,6 @@ class Sessions:
         except StoreError as error:
             return StorageDown(session, self._why(error))
         finally:
-            self._beginning -= 1
             self.owned[wanted.owner] -= 1
             del self._begins[session]
 

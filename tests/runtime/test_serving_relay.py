@@ -316,3 +316,19 @@ async def test_a_session_whose_upstream_is_down_goes_on_at_another(tmp_path: Pat
         assert (answer.json()["binding"], answer.headers["x-sluicegate-replica"]) == (2, "upstream-1")
     verdict = judged(tmp_path)
     assert verdict.valid, verdict.refusal
+
+
+async def test_a_call_that_fails_as_nobody_foresaw_ends_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with relayed(tmp_path, StandIn()) as server, server.http(**{"x-session-id": "s"}) as http:
+        body = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 3}
+
+        def broken(*_: Any) -> None:
+            raise RuntimeError("a bug of ours")
+
+        with monkeypatch.context() as bug:
+            bug.setattr("sluicegate.runtime.relay.backend.Assembled.whole", broken)
+            answer = await http.post("/v1/chat/completions", json=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "turn_lost")
+        assert (await http.post("/v1/chat/completions", json=body)).status_code == 200
