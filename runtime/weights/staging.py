@@ -1,7 +1,11 @@
-"""Weights beside the resident ones: received bucket by bucket, each verified, complete or refused.
+"""New weights on their way to their places: received bucket by bucket, each verified, complete or refused.
 
-Staging never touches what an engine holds: a bucket that is corrupt, cut, missing or repeated costs the
-staging buffer and nothing else. Which road brought the bytes makes no difference here.
+Rules of this file:
+
+- No byte of a bucket is put anywhere before the whole bucket has the manifest's digest.
+- Staging puts them beside the resident ones: a bucket that is corrupt, cut, missing or repeated costs the
+  staging buffer and nothing else. Put in place, it leaves what is resident in doubt, which its caller tells.
+- Which road brought the bytes makes no difference here.
 """
 
 from __future__ import annotations
@@ -10,47 +14,34 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from .digest import DIGEST_BYTES, dtype_name
+from .digest import DIGEST_BYTES, slices
 from .manifest import Manifest
+from .mapping import Holding, Place, WeightsError
 
 if TYPE_CHECKING:
     import torch
 
 
-class WeightsError(Exception):
-    """Weights that cannot be staged: they do not fit the engine, or did not arrive whole."""
-
-
 class BucketSource(Protocol):
-    """A road: gives each bucket of a manifest once, as (number, bytes valid until the next is asked for)."""
+    """A road: gives each bucket of a manifest once, by its number.
 
-    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]: ...
+    The bytes are host memory, or a flat tensor of bytes on any device; they are valid until the next bucket is
+    asked for.
+    """
+
+    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview | torch.Tensor]]: ...
 
 
-class Staging:
-    """A buffer for one version, on the device of the tensors that it will replace."""
+class Receiving:
+    """Puts the buckets of one version to their places, each once and verified."""
 
-    def __init__(
-        self, manifest: Manifest, resident: Mapping[str, torch.Tensor], tied: Mapping[str, str] | None = None
-    ) -> None:
-        """`resident`: the engine's canonical tensors, of which only name, shape, dtype and device are read;
-        `tied`: names that stand for another one, for a better message.
-
-        Raises WeightsError naming the tensors that do not fit.
-        """
-        import torch
-
-        require_fit(manifest, resident, tied or {})
+    def __init__(self, manifest: Manifest, places: list[Place]) -> None:
+        """`places`: of the manifest's tensors, in their order."""
         self.manifest = manifest
-        self.tensors = {
-            entry.name: torch.empty(entry.shape, dtype=held.dtype, device=held.device)
-            for entry in manifest.tensors
-            for held in (resident[entry.name],)
-        }
-        self._flat = [self.tensors[entry.name].view(-1).view(torch.uint8) for entry in manifest.tensors]
+        self._places = places
         self._missing = set(range(len(manifest.buckets)))
 
-    def put(self, number: int, content: memoryview) -> None:
+    def put(self, number: int, content: memoryview | torch.Tensor) -> None:
         """Takes one bucket. Raises WeightsError when it is unknown, repeated, cut or corrupt."""
         import torch
 
@@ -60,26 +51,70 @@ class Staging:
         if number not in self._missing:
             raise WeightsError(f"{where} came twice")
         bucket = self.manifest.buckets[number]
-        if len(content) != bucket.length:
-            raise WeightsError(f"{where} has {len(content)} bytes, {bucket.length} expected")
-        if hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest() != bucket.digest:
+        length = len(content) if isinstance(content, memoryview) else content.numel()
+        if length != bucket.length:
+            raise WeightsError(f"{where} has {length} bytes, {bucket.length} expected")
+        if _digest(content) != bucket.digest:
             raise WeightsError(f"{where} is corrupt: its digest is not the manifest's")
-        received = torch.frombuffer(bytearray(content) if content.readonly else content, dtype=torch.uint8)
+        if isinstance(content, memoryview):
+            received = torch.frombuffer(bytearray(content) if content.readonly else content, dtype=torch.uint8)
+        else:
+            received = content
         start = 0
         for piece in bucket.pieces:
-            target = self._flat[piece.tensor][piece.offset : piece.offset + piece.length]
-            target.copy_(received[start : start + piece.length])
+            self._places[piece.tensor].put(piece.offset, received[start : start + piece.length])
             start += piece.length
+        if received.device.type == "cuda":
+            # The lender takes its memory back with the next bucket.
+            torch.cuda.current_stream(received.device).synchronize()
         self._missing.discard(number)
 
-    def finish(self) -> dict[str, torch.Tensor]:
-        """The staged tensors by name. Raises WeightsError when a bucket did not come."""
+    def require_whole(self) -> None:
+        """Raises WeightsError when a bucket did not come."""
         if self._missing:
             raise WeightsError(
                 f"version {self.manifest.version}: buckets {sorted(self._missing)} "
                 f"of {len(self.manifest.buckets)} did not come"
             )
-        return self.tensors
+
+    def receive(self, source: BucketSource) -> None:
+        """Takes every bucket of `source`. Raises WeightsError."""
+        for number, content in source.buckets(self.manifest):
+            self.put(number, content)
+        self.require_whole()
+
+
+class Staging:
+    """A buffer for one version, on the devices of the tensors that it will replace."""
+
+    def __init__(self, manifest: Manifest, holding: Holding) -> None:
+        """`holding`: what the rank holds, of which only names, shapes, dtypes and devices are read.
+
+        Raises WeightsError naming the tensors that do not fit.
+        """
+        # Judged before memory is taken.
+        holding.places(manifest.version, manifest.tensors)
+        self.manifest = manifest
+        self.holding = holding.empty()
+        places = self.holding.places(manifest.version, manifest.tensors)
+        self._receiving = Receiving(manifest, places)
+
+    def put(self, number: int, content: memoryview | torch.Tensor) -> None:
+        """See `Receiving.put`."""
+        self._receiving.put(number, content)
+
+    def finish(self) -> dict[str, torch.Tensor]:
+        """The staged tensors by the names of the resident ones. Raises WeightsError when a bucket did not come."""
+        self._receiving.require_whole()
+        return dict(self.holding.resident)
+
+
+def stage_for(manifest: Manifest, source: BucketSource, holding: Holding) -> dict[str, torch.Tensor]:
+    """Receives every bucket of `source` beside what is held; the staged tensors. Raises WeightsError."""
+    staging = Staging(manifest, holding)
+    for number, content in source.buckets(manifest):
+        staging.put(number, content)
+    return staging.finish()
 
 
 def stage_from(
@@ -88,32 +123,12 @@ def stage_from(
     resident: Mapping[str, torch.Tensor],
     tied: Mapping[str, str] | None = None,
 ) -> dict[str, torch.Tensor]:
-    """Receives every bucket of `source` and returns the staged tensors. Raises WeightsError."""
-    staging = Staging(manifest, resident, tied)
-    for number, content in source.buckets(manifest):
-        staging.put(number, content)
-    return staging.finish()
+    """`stage_for` of canonical tensors that are held whole, of which `tied` names stand for another one."""
+    return stage_for(manifest, source, Holding(resident, tied=tied))
 
 
-def require_fit(manifest: Manifest, resident: Mapping[str, torch.Tensor], tied: Mapping[str, str]) -> None:
-    """Raises WeightsError unless the manifest has exactly the resident tensors: names, shapes, dtypes."""
-    problems: list[str] = []
-    for entry in manifest.tensors:
-        held = resident.get(entry.name)
-        if held is None:
-            hint = f": it is tied, publish {tied[entry.name]!r} only" if entry.name in tied else ""
-            problems.append(f"{entry.name!r} is not a tensor of the engine's model{hint}")
-        elif tuple(held.shape) != entry.shape:
-            problems.append(
-                f"{entry.name!r} has shape {entry.shape} in the manifest, {tuple(held.shape)} in the engine"
-            )
-        elif dtype_name(held.dtype) != entry.dtype:
-            problems.append(f"{entry.name!r} is {entry.dtype} in the manifest, {dtype_name(held.dtype)} in the engine")
-    published = {entry.name for entry in manifest.tensors}
-    problems += [f"{name!r} is missing in the manifest" for name in resident if name not in published]
-    if problems:
-        more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
-        raise WeightsError(
-            f"version {manifest.version} does not fit the engine's model: {'; '.join(problems[:5])}{more}. "
-            "Publish from the model folder and dtype that the engine was started with"
-        )
+def _digest(content: memoryview | torch.Tensor) -> str:
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for part in (content,) if isinstance(content, memoryview) else slices(content):
+        digest.update(part)
+    return digest.hexdigest()
