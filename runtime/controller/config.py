@@ -8,6 +8,7 @@ from pathlib import Path
 from ...protocol.access import Access
 from ...statemachines.sorts import Mode
 from ..watching.settings import Watching
+from ..weights.config import WeightsConfig
 from ..workers.config import require_names, require_positive
 from .sync import SyncSettings
 
@@ -17,8 +18,8 @@ class ControllerConfig:
     """One controller of a run. Times end in their unit.
 
     `register` is the SQLite file that all controllers and launchers of the run share: register, roster and
-    ledger. `run`, `manifests`, `trace`, `incarnation`, `shm_root`, `stop_ms`, `watching`, `access`: as for a
-    rollout worker. `port`: of the control address, 0 for one from the system.
+    ledger. `run`, `manifests`, `trace`, `incarnation`, `shm_root`, `weights`, `stop_ms`, `watching`, `access`: as
+    for a rollout worker. `port`: of the control address, 0 for one from the system.
 
     `mode` is what a drain does with running requests, `escalation` what it does the next time when a drain in
     `wait` did not end; `minimum`: the fewest members that an operation goes on with before it installs.
@@ -44,6 +45,7 @@ class ControllerConfig:
     stop_ms: int = 5_000
     patience: int = 5
     shm_root: Path | None = None
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
     watching: Watching = field(default_factory=Watching)
     access: Access = field(default_factory=Access)
 

@@ -23,7 +23,7 @@ from ...protocol.server import Server, Service
 from ...protocol.sqlite import SqliteStore
 from ..launcher import OVERRULED
 from ..watching.context import begin_controller
-from ..weights import ManifestStore, ShmReader
+from ..weights import ManifestStore, open_source
 from ..workers.process import log_path, open_log, stop_signals
 from .cohort import Cohort
 from .config import ControllerConfig
@@ -65,11 +65,12 @@ async def ruling(
 ) -> AsyncIterator[tuple[Controller, dict[str, Any]]]:  # fmt: skip
     """A controller that rules, and the facts of its ready line; leaving ends it at once.
 
-    `has_bytes` says whether a version can be installed, by its segments in shared memory if not given; `also` gives
+    `has_bytes` says whether a version can be installed, by the road of its weights if not given; `also` gives
     services that are served beside its own.
     """
     life = config.incarnation or f"{NAME}.{uuid.uuid4().hex[:12]}"
-    settings, source = config.settings, ShmReader(config.run, root=config.shm_root)
+    settings = config.settings
+    source = open_source(config.weights, config.run, manifests=config.manifests, shm_root=config.shm_root)
     async with AsyncExitStack() as stack:
         log = open_log(config.trace, NAME, life, run=config.run, process=NAME)
         if log is not None:

@@ -3,8 +3,11 @@
 Manifests are read where there is no torch: it is imported only by what touches a tensor.
 """
 
+from .config import WeightsConfig
 from .digest import canonical_tensors, digest_of, tensor_digest
 from .manifest import Bucket, Manifest, ManifestError, ManifestStore, Piece, TensorEntry
+from .opening import WeightSource, WeightStore, open_source, open_store
+from .packing import tally
 from .shm import ShmPublisher, ShmReader, remove_run
 from .staging import BucketSource, Staging, WeightsError, stage_from
 
@@ -19,10 +22,16 @@ __all__ = [
     "ShmReader",
     "Staging",
     "TensorEntry",
+    "WeightSource",
+    "WeightStore",
+    "WeightsConfig",
     "WeightsError",
     "canonical_tensors",
     "digest_of",
+    "open_source",
+    "open_store",
     "remove_run",
     "stage_from",
+    "tally",
     "tensor_digest",
 ]

@@ -30,11 +30,24 @@ def raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
 
 
-def slices(tensor: torch.Tensor, size: int = _SLICE_BYTES) -> Iterator[memoryview]:
-    """The bytes of `tensor` in host memory, at most `size` at a time, so that a GPU is read piecewise."""
-    flat = raw_bytes(tensor)
-    for start in range(0, flat.numel(), size):
-        yield flat[start : start + size].cpu().numpy().data
+def published_dtype(tensor: torch.Tensor, dtype: torch.dtype) -> torch.dtype:
+    """What `tensor` is published as: floating ones are cast to `dtype`, others are not."""
+    return dtype if tensor.is_floating_point() else tensor.dtype
+
+
+def slices(
+    tensor: torch.Tensor, size: int = _SLICE_BYTES, dtype: torch.dtype | None = None
+) -> Iterator[memoryview]:
+    """The bytes of `tensor`, as `dtype` if one is given, in host memory, so that a GPU is read piecewise.
+
+    A slice has whole elements and at most `size` bytes, or one element. It is valid until the next is drawn.
+    """
+    import torch
+
+    flat, kind = tensor.detach().contiguous().reshape(-1), dtype or tensor.dtype
+    step = max(1, size // kind.itemsize)
+    for start in range(0, flat.numel(), step):
+        yield flat[start : start + step].to(kind).view(torch.uint8).cpu().numpy().data
 
 
 def tensor_digest(tensor: torch.Tensor) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TensorEntry:
-    """One published tensor as it was cast; `digest` is that of its bytes."""
+    """One published tensor as it was cast; `digest` is that of its bytes, `frozen` that no training changes it."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     digest: str
+    frozen: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -63,7 +64,10 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One publication of weights. `step` is the training step that made it, `run` the run's id."""
+    """One publication of weights. `step` is the training step that made it, `run` the run's id.
+
+    `layouts`: of each declared tensor-parallel layout by name, the digest that each of its ranks must hold.
+    """
 
     version: int
     run: str
@@ -71,6 +75,7 @@ class Manifest:
     tensors: tuple[TensorEntry, ...]
     buckets: tuple[Bucket, ...]
     digest: str = field(init=False)
+    layouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -82,7 +87,14 @@ class Manifest:
         return sum(tensor.nbytes for tensor in self.tensors)
 
     def rank_digests(self, ranks: Iterable[str]) -> dict[str, str]:
-        """What each rank must answer after an install, for engines whose every rank holds all tensors."""
+        """What each rank must answer after an install.
+
+        Ranks that are exactly those of a layout hold its shards, any others all tensors each.
+        """
+        ranks = list(ranks)
+        for digests in self.layouts.values():
+            if digests.keys() == set(ranks):
+                return dict(digests)
         return {rank: self.digest for rank in ranks}
 
     def to_json(self) -> bytes:
@@ -111,8 +123,10 @@ class Manifest:
                 buckets=tuple(
                     Bucket(**{**b, "pieces": tuple(Piece(**p) for p in b["pieces"])}) for b in body["buckets"]
                 ),
+                # Manifests of before there were layouts lack the key.
+                layouts={name: dict(digests) for name, digests in body.get("layouts", {}).items()},
             )
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, AttributeError) as problem:
             raise ManifestError(f"{where} lacks or has extra keys: {problem}") from problem
         if manifest.digest != body["digest"]:
             raise ManifestError(f"{where}: the digest of the whole does not follow from its tensors")
@@ -185,9 +199,13 @@ def _check(manifest: Manifest) -> None:
     if len(set(names)) != len(names):
         repeated = sorted({name for name in names if names.count(name) > 1})
         raise ManifestError(f"{where} repeats the tensors {repeated}")
-    for thing in (*manifest.tensors, *manifest.buckets):
-        if not _HEX.fullmatch(thing.digest):
-            raise ManifestError(f"{where}: {thing.digest!r} is not a digest of {DIGEST_BYTES} bytes")
+    held = [digest for digests in manifest.layouts.values() for digest in digests.values()]
+    for digest in (*(thing.digest for thing in (*manifest.tensors, *manifest.buckets)), *held):
+        if not _HEX.fullmatch(digest):
+            raise ManifestError(f"{where}: {digest!r} is not a digest of {DIGEST_BYTES} bytes")
+    ranks = [frozenset(digests) for digests in manifest.layouts.values()]
+    if len(set(ranks)) != len(ranks) or frozenset() in ranks:
+        raise ManifestError(f"{where}: layouts {sorted(manifest.layouts)} have no ranks, or the same: name them apart")
     covered: list[list[Piece]] = [[] for _ in names]
     for number, bucket in enumerate(manifest.buckets):
         if sum(piece.length for piece in bucket.pieces) != bucket.length:

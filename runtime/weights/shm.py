@@ -2,7 +2,6 @@
 
 Rules of this file
 - A version's folder appears under its name only when every bucket in it is complete.
-- At most one bucket per dtype and one tensor are held beside the model: it is never gathered whole.
 - Readers copy a bucket into private memory before it is verified, so that what was verified is what is
   used, and a file cut by another process is an error instead of a bus error in a mapping.
 - Names carry the run's id: after a killed process the launcher removes what is left by `remove_run`.
@@ -13,24 +12,23 @@ reader that attaches is registered as an owner too and removes the segment when 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .digest import DIGEST_BYTES, dtype_name, slices, tensor_digest
-from .manifest import Bucket, Manifest, Piece, TensorEntry
+from .layout import Layout
+from .manifest import Manifest
+from .packing import BUCKET_BYTES, pack
 from .staging import WeightsError
 
 if TYPE_CHECKING:
     import torch
 
-BUCKET_BYTES = 32 * 1024 * 1024
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -80,10 +78,14 @@ class ShmPublisher:
         step: int,
         named_tensors: Iterable[tuple[str, torch.Tensor]],
         dtype: torch.dtype,
+        *,
+        frozen: Collection[str] = (),
+        layouts: Iterable[Layout] = (),
     ) -> Manifest:
         """Writes all tensors, floating ones cast to `dtype`, and returns the manifest (not yet durable).
 
-        The iterable is drawn one tensor at a time; a trainer may gather each one as it is asked for.
+        The iterable is drawn one tensor at a time; a trainer may gather each one as it is asked for. `frozen`:
+        names of tensors that no training changes; `layouts`: those whose ranks' digests the manifest has.
         Raises FileExistsError when the version is already published, OSError when memory is full; then
         nothing of the version is left.
         """
@@ -95,16 +97,21 @@ class ShmPublisher:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700)
         try:
-            writer = _Writer(partial, self.bucket_bytes)
-            for name, tensor in named_tensors:
-                writer.add(name, tensor.detach().to(dtype) if tensor.is_floating_point() else tensor)
-            writer.flush()
-            manifest = Manifest(version, self.run, step, tuple(writer.tensors), tuple(writer.buckets))
+            packed = pack(named_tensors, dtype, _Folder(partial), self.bucket_bytes, frozen=frozen, layouts=layouts)
+            manifest = packed.manifest(version, self.run, step)
             partial.rename(final)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
         return manifest
+
+    def has(self, version: int) -> bool:
+        """Whether the buckets of a version are there."""
+        return self._folder(version).is_dir()
+
+    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+        """As `ShmReader.buckets`."""
+        return _read(self.folder, manifest, start)
 
     def discard(self, version: int) -> None:
         """Removes a version's buckets; one that is not there is no error."""
@@ -132,33 +139,12 @@ class ShmReader:
         """Whether the buckets of a version are there: its folder appears when all are."""
         return (self.folder / f"v{version}").is_dir()
 
-    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
-        """Each bucket's number and bytes, in order; the bytes are valid until the next is asked for.
+    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+        """Each bucket's number and bytes, in order from `start`; the bytes are valid until the next is asked for.
 
         Raises WeightsError for a bucket that is missing, cut or too long.
         """
-        longest = max((bucket.length for bucket in manifest.buckets), default=0)
-        memory = memoryview(bytearray(longest))
-        for number, bucket in enumerate(manifest.buckets):
-            path = bucket_path(self.folder / f"v{manifest.version}", number)
-            view = memory[: bucket.length]
-            try:
-                with path.open("rb", buffering=0) as file:
-                    size = os.fstat(file.fileno()).st_size
-                    # One read may stop early, at 2 GiB for instance.
-                    done = 0
-                    while done < bucket.length and (got := file.readinto(view[done:])):
-                        done += got
-            except FileNotFoundError:
-                raise WeightsError(
-                    f"bucket {number} of version {manifest.version} is missing: {path} does not exist"
-                ) from None
-            if size != bucket.length or done != bucket.length:
-                raise WeightsError(
-                    f"bucket {number} of version {manifest.version} was cut: "
-                    f"it has {size} bytes, {bucket.length} expected"
-                )
-            yield number, view
+        return _read(self.folder, manifest, start)
 
 
 def bucket_path(folder: Path, number: int) -> Path:
@@ -166,39 +152,40 @@ def bucket_path(folder: Path, number: int) -> Path:
     return folder / f"b{number:05d}"
 
 
-class _Writer:
-    """Packs tensors into bucket files: one open bucket per dtype."""
+def _read(folder: Path, manifest: Manifest, start: int) -> Iterator[tuple[int, memoryview]]:
+    longest = max((bucket.length for bucket in manifest.buckets), default=0)
+    memory = memoryview(bytearray(longest))
+    for number, bucket in enumerate(manifest.buckets[start:], start):
+        path = bucket_path(folder / f"v{manifest.version}", number)
+        view = memory[: bucket.length]
+        try:
+            with path.open("rb", buffering=0) as file:
+                size = os.fstat(file.fileno()).st_size
+                # One read may stop early, at 2 GiB for instance.
+                done = 0
+                while done < bucket.length and (got := file.readinto(view[done:])):
+                    done += got
+        except FileNotFoundError:
+            raise WeightsError(
+                f"bucket {number} of version {manifest.version} is missing: {path} does not exist"
+            ) from None
+        if size != bucket.length or done != bucket.length:
+            raise WeightsError(
+                f"bucket {number} of version {manifest.version} was cut: "
+                f"it has {size} bytes, {bucket.length} expected"
+            )
+        yield number, view
 
-    def __init__(self, folder: Path, bucket_bytes: int) -> None:
-        self.folder = folder
-        self.bucket_bytes = bucket_bytes
-        self.tensors: list[TensorEntry] = []
-        self.buckets: list[Bucket] = []
-        self._open: dict[str, tuple[bytearray, list[Piece]]] = {}
 
-    def add(self, name: str, tensor: torch.Tensor) -> None:
-        dtype = dtype_name(tensor.dtype)
-        index = len(self.tensors)
-        self.tensors.append(TensorEntry(name, dtype, tuple(tensor.shape), tensor_digest(tensor)))
-        offset = 0
-        for part in slices(tensor, self.bucket_bytes):
-            while part:
-                content, pieces = self._open.setdefault(dtype, (bytearray(), []))
-                fits = part[: self.bucket_bytes - len(content)]
-                content += fits
-                pieces.append(Piece(index, offset, len(fits)))
-                offset += len(fits)
-                part = part[len(fits) :]
-                if len(content) == self.bucket_bytes:
-                    self._write(dtype)
+class _Folder:
+    """A sink that writes each bucket into a file of its own."""
 
-    def flush(self) -> None:
-        for dtype in list(self._open):
-            self._write(dtype)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
-    def _write(self, dtype: str) -> None:
-        content, pieces = self._open.pop(dtype)
+    def begins(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> bool:
+        return False
+
+    def write(self, number: int, dtype: str, content: memoryview) -> None:
         # Plain writes: a full file system is an error here, where a mapping would raise a bus error.
-        bucket_path(self.folder, len(self.buckets)).write_bytes(content)
-        digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
-        self.buckets.append(Bucket(dtype, len(content), digest, tuple(pieces)))
+        bucket_path(self._folder, number).write_bytes(content)

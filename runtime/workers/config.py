@@ -10,6 +10,7 @@ from ...protocol.access import Access
 from ...protocol.store import Durability
 from ..training.config import TrainingConfig
 from ..watching.settings import Watching
+from ..weights.config import WeightsConfig
 
 NAME_LIMIT = 64
 """The longest name of a replica or a run, in characters."""
@@ -38,10 +39,11 @@ def require_names(**names: str) -> None:
 class RolloutConfig:
     """One rollout worker. Times end in their unit.
 
-    `replica` names the gate, `run` the weights' segments in shared memory. `model` is a Hugging Face
-    folder, of which the weights are not served: the gate starts sealed. `state` is a folder of this
-    replica alone; its next life starts from it. `manifests` is the folder of the run's manifests.
-    `trace` is the folder of trace logs, none if not given; `incarnation` is drawn if not given.
+    `replica` names the gate, `run` the weights' segments in shared memory; `weights` says on which road
+    they come here. `model` is a Hugging Face folder, of which the weights are not served: the gate starts
+    sealed. `state` is a folder of this replica alone; its next life starts from it. `manifests` is the
+    folder of the run's manifests. `trace` is the folder of trace logs, none if not given; `incarnation` is
+    drawn if not given.
 
     `closed` says what becomes of requests while the gate is closed: `hold` holds at most `hold_limit` of
     them, each no longer than it asks for and than `hold_ms`; `refuse` refuses them at once.
@@ -85,6 +87,7 @@ class RolloutConfig:
     keep_leases: int = 100_000
     keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
     watching: Watching = field(default_factory=Watching)
     access: Access = field(default_factory=Access)
 
@@ -102,9 +105,9 @@ class RolloutConfig:
 class TrainerConfig:
     """The trainer worker. Times end in their unit.
 
-    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `watching`, `access`: as
-    for a rollout worker; here the model's weights are where training begins. `state` is the trainer's own folder:
-    relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
+    `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `weights`, `watching`,
+    `access`: as for a rollout worker; here the model's weights are where training begins. `state` is the
+    trainer's own folder: relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
     replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
     kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
     """
@@ -123,6 +126,7 @@ class TrainerConfig:
     max_batch_bytes: int = 256 * 1024 * 1024
     stop_ms: int = 5_000
     shm_root: Path | None = None
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
     watching: Watching = field(default_factory=Watching)
     access: Access = field(default_factory=Access)
 

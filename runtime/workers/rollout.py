@@ -16,7 +16,7 @@ import torch
 
 from ...protocol.store import HOUR, Keep
 from ..engines import TorchEngine
-from ..weights import ManifestStore, ShmReader
+from ..weights import ManifestStore, open_source
 from .config import RolloutConfig
 from .front import Bounds, Front, OpenedEngine
 from .process import log_path, open_log, stop_signals
@@ -50,10 +50,14 @@ async def replica(config: RolloutConfig, engine: OpenedEngine) -> AsyncIterator[
     life = config.incarnation or f"{config.replica}.{uuid.uuid4().hex[:12]}"
     async with AsyncExitStack() as stack:
         log = open_log(config.trace, config.replica, life, run=config.run, process="rollout")
+        source = open_source(
+            config.weights, config.run, manifests=config.manifests, shm_root=config.shm_root,
+            device=config.device, receiver=life,
+        )  # fmt: skip
         front = Front(
             config.replica, life, engine, config.state, _bounds(config),
             trace=None if log is None else stack.enter_context(log),
-            manifests=ManifestStore(config.manifests), source=ShmReader(config.run, root=config.shm_root),
+            manifests=ManifestStore(config.manifests), source=source,
         )  # fmt: skip
         await stack.enter_async_context(front)
         requests = RolloutServicer(front, longest_prompt=config.longest_prompt)

@@ -1,5 +1,6 @@
 """Digests and manifests."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -9,16 +10,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from sluicegate.runtime.config import ConfigError
 from sluicegate.runtime.models import make_tiny_qwen3
 from sluicegate.runtime.weights import (
     Manifest,
     ManifestError,
     ManifestStore,
     ShmPublisher,
+    WeightsConfig,
     canonical_tensors,
     digest_of,
+    tally,
 )
 from sluicegate.runtime.weights.digest import dtype_name
+from sluicegate.runtime.weights.layout import Layout, Split, shard
 from sluicegate.runtime.weights.manifest import itemsize
 
 
@@ -90,6 +95,43 @@ def test_a_manifest_that_was_cut_or_altered_is_refused(tmp_path: Path) -> None:
         Manifest.from_json(text.replace(b'"step": 7', b'"step": 8'))
     with pytest.raises(ManifestError, match="format"):
         Manifest.from_json(json.dumps({"format": 99}))
+
+
+def test_a_manifest_of_before_frozen_tensors_and_layouts_is_read_and_means_none(tmp_path: Path) -> None:
+    manifest = publish(tmp_path)
+    body = json.loads(manifest.to_json())
+    del body["layouts"], body["check"]
+    for tensor in body["tensors"]:
+        del tensor["frozen"]
+    content = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    check = hashlib.blake2b(content, digest_size=32).hexdigest()
+    assert Manifest.from_json(json.dumps({**body, "check": check})) == manifest
+    assert manifest.layouts == {}
+    assert not any(tensor.frozen for tensor in manifest.tensors)
+
+
+def test_ranks_of_a_layout_hold_its_digests_and_any_others_the_whole(tmp_path: Path) -> None:
+    tensors = {"w": torch.randn(4, 6), "norm": torch.randn(6)}
+    layout = Layout("two", ("0", "1"), (Split("w", dim=1),))
+    publisher = ShmPublisher("run", root=tmp_path)
+    manifest = publisher.publish(1, 0, tensors.items(), torch.bfloat16, frozen={"norm"}, layouts=[layout])
+    cast = {name: tensor.bfloat16() for name, tensor in tensors.items()}
+    shards = {rank: {n: shard(n, t, layout, rank) for n, t in cast.items()} for rank in ("0", "1")}
+    assert manifest.rank_digests(["1", "0"]) == {rank: digest_of(held) for rank, held in shards.items()}
+    assert manifest.rank_digests(["0"]) == {"0": manifest.digest}
+    assert manifest.digest == digest_of(cast) == tally(tensors.items(), torch.bfloat16)
+    assert [tensor.name for tensor in manifest.tensors if tensor.frozen] == ["norm"]
+    assert Manifest.from_json(manifest.to_json()) == manifest
+    with pytest.raises(ManifestError, match=r"layouts \['other', 'two'\] have no ranks, or the same"):
+        replace(manifest, layouts={**manifest.layouts, "other": manifest.layouts["two"]})
+
+
+def test_a_store_and_a_road_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="folder is missing"):
+        WeightsConfig(store="files")
+    with pytest.raises(ConfigError, match="within_ms is 0"):
+        WeightsConfig(within_ms=0)
+    assert WeightsConfig(store="files", folder=tmp_path, road="stream").within == 60.0
 
 
 def test_a_manifest_whose_buckets_do_not_cover_its_tensors_exactly_is_refused(tmp_path: Path) -> None:
