@@ -4,6 +4,7 @@ Rules of this file:
 
 - Every number is taken in one write and never given twice.
 - `published` never falls, and only the controller of the highest term that was claimed moves it.
+- What restores a register that was lost only raises its numbers; what is published it leaves as it is.
 """
 
 from __future__ import annotations
@@ -56,9 +57,26 @@ class Register:
         return self._store.advance(_VERSION) - 1
 
     @property
+    def term(self) -> int:
+        """The highest term that was taken."""
+        return self._store.number(_TERM)
+
+    @property
     def epoch(self) -> int:
         """The number of the last operation."""
         return self._store.number(_EPOCH)
+
+    @property
+    def newest(self) -> int:
+        """The highest version number that was taken, -1 before the first."""
+        return self._store.number(_VERSION) - 1
+
+    def restore(self, *, term: int, epoch: int, newest: int) -> None:
+        """From now on every number that is given is above these; what was above already stays."""
+        self._store.raise_to(_EPOCH, epoch)
+        self._store.raise_to(_VERSION, newest + 1)
+        self._store.raise_to(RULING, term)
+        self._store.raise_to(_TERM, term)
 
     @property
     def published(self) -> int | None:

@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -70,9 +71,18 @@ class Roster:
 
     def begin(self, name: str, role: str) -> str:
         """Write down the next life of `name`; its incarnation."""
-        incarnation = f"{name}.{self._store.advance(f'life of {name}')}"
+        incarnation = f"{name}.{self._store.advance(_count_of(name))}"
         self._store.write([Add(_LIVES, incarnation, "began", _packed(name=name, role=role))])
         return incarnation
+
+    def counts(self) -> dict[str, int]:
+        """How many lives each name that is known has had."""
+        return {name: self._store.number(_count_of(name)) for name in sorted({life.name for life in self.lives()})}
+
+    def restore(self, counts: Mapping[str, int]) -> None:
+        """From now on the lives of these names are numbered above; what was above already stays."""
+        for name, count in counts.items():
+            self._store.raise_to(_count_of(name), count)
 
     def enlist(self, incarnation: str, control: str, data: str, pid: int) -> None:
         """The process of the life is this one, and once it is ready it answers there."""
@@ -165,6 +175,10 @@ class Roster:
 
     def _is_ordered(self, kind: str, incarnation: str) -> bool:
         return self._store.number(f"{kind} {incarnation}") == 1
+
+
+def _count_of(name: str) -> str:
+    return f"life of {name}"
 
 
 def _packed(**values: Any) -> bytes:

@@ -166,6 +166,17 @@ class ManifestStore:
         """The versions that have a durable manifest, rising."""
         return sorted(int(path.stem[1:]) for path in self.folder.glob("v*.json") if path.stem[1:].isdigit())
 
+    def prune(self, *, published: int, oldest: int, named: Iterable[int] = ()) -> list[int]:
+        """Removes the manifests of versions below `oldest`, but for those in `named`; the versions that went.
+
+        Never the published one, nor one that is newer. Raises OSError.
+        """
+        kept = set(named)
+        gone = [version for version in self.versions() if version < min(oldest, published) and version not in kept]
+        for version in gone:
+            self._path(version).unlink(missing_ok=True)
+        return gone
+
     def _path(self, version: int) -> Path:
         return self.folder / f"v{version:06d}.json"
 
