@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .config import WeightsConfig
+from .files import FilesReader, FilesStore
 from .layout import Layout
 from .manifest import Manifest
 from .packing import BUCKET_BYTES
@@ -81,6 +82,8 @@ def open_store(
 
     Raises ValueError for a bad run id or size, PermissionError where the folder is another user's.
     """
+    if weights.store == "files" and weights.folder is not None:
+        return FilesStore(weights.folder, run, bucket_bytes=bucket_bytes, model=model)
     return ShmPublisher(run, root=shm_root, bucket_bytes=bucket_bytes)
 
 
@@ -93,4 +96,6 @@ def open_source(
     `manifests`: the run's folder of manifests; `device`: where the buckets are wanted; `receiver`: who asks, as
     the trainer's log has it. It goes by the access that holds when it is opened.
     """
+    if weights.store == "files" and weights.folder is not None:
+        return FilesReader(weights.folder, run)
     return ShmReader(run, root=shm_root)

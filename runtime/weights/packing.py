@@ -30,8 +30,12 @@ _WORTH_A_THREAD = 256 * 1024
 class Sink(Protocol):
     """Where full buckets go."""
 
-    def begins(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> bool:
-        """A tensor begins; says whether the open bucket of its dtype must end before it."""
+    def fits(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> bool:
+        """Whether a tensor may begin within the open bucket of its dtype, which else ends before it."""
+        ...
+
+    def begins(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> None:
+        """A tensor begins, whose bytes are in the buckets of its dtype from now on."""
         ...
 
     def write(self, number: int, dtype: str, content: memoryview) -> None:
@@ -60,8 +64,10 @@ class Packer:
     def add(self, name: str, tensor: torch.Tensor, dtype: torch.dtype, *, is_frozen: bool = False) -> str:
         """The next tensor, cast to `dtype` slice by slice; its digest."""
         kind, shape, index, offset = dtype_name(dtype), tuple(tensor.shape), len(self.tensors), 0
-        if self._sink.begins(name, kind, shape, tensor.numel() * itemsize(kind)):
+        size = tensor.numel() * itemsize(kind)
+        if not self._sink.fits(name, kind, shape, size):
             self._flush(kind)
+        self._sink.begins(name, kind, shape, size)
         digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
         for part in slices(tensor, self._bucket_bytes, dtype):
             behind: Future[None] | None = None

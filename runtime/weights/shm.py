@@ -38,11 +38,16 @@ def default_root() -> Path:
     return shared if os.access(shared, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
 
 
-def run_folder(run: str, root: Path | None = None) -> Path:
-    """Where the buckets of `run` lie. Raises ValueError when `run` cannot be part of a file name."""
+def require_run(run: str) -> str:
+    """`run`. Raises ValueError when it cannot be part of a file name."""
     if not _RUN.fullmatch(run):
         raise ValueError(f"run id {run!r}: use letters, digits, '.', '_' and '-', at most 100")
-    return (root or default_root()) / f"sluicegate-{run}"
+    return run
+
+
+def run_folder(run: str, root: Path | None = None) -> Path:
+    """Where the buckets of `run` lie. Raises ValueError when `run` cannot be part of a file name."""
+    return (root or default_root()) / f"sluicegate-{require_run(run)}"
 
 
 def remove_run(run: str, root: Path | None = None) -> bool:
@@ -183,8 +188,11 @@ class _Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def begins(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> bool:
-        return False
+    def fits(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> bool:
+        return True
+
+    def begins(self, name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> None:
+        pass
 
     def write(self, number: int, dtype: str, content: memoryview) -> None:
         # Plain writes: a full file system is an error here, where a mapping would raise a bus error.
