@@ -43,7 +43,7 @@ def verify(folder: Path) -> None:
         body = json.loads((folder / INDEX).read_bytes())
         known, files = body["format"], {str(name): str(digest) for name, digest in body["files"].items()}
     except FileNotFoundError:
-        raise CheckpointError(f"{folder} holds no checkpoint of a run: {INDEX} is missing") from None
+        raise CheckpointError(f"{folder / INDEX} is missing: there is no checkpoint of a run") from None
     except OSError as error:
         raise CheckpointError(f"{folder / INDEX} cannot be read ({error.strerror})") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

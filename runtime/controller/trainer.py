@@ -73,6 +73,11 @@ class TrainerHandle:
         await self._asked(self._client.save(term=self.term, path=path, operation_id=self._operation("save")))
         await self._until(lambda t: t.state == "IDLE", f"save to {path}")
 
+    async def load(self, path: str) -> None:
+        """Read a checkpoint. Raises TrainerError."""
+        await self._asked(self._client.load(term=self.term, path=path, operation_id=self._operation("load")))
+        await self._until(lambda t: t.state == "IDLE", f"load {path}")
+
     def _operation(self, event: str) -> str:
         return f"{self.term}.{self.incarnation}.{event}.{next(self._numbers)}"
 
