@@ -18,11 +18,24 @@ class TrainingConfig:
     its group: turn by turn (`credit: turn`) or as a whole (`credit: session`), divided by the group's
     standard deviation when `normalise`. A batch with a token older than `max_staleness` versions is
     refused. `shuffle_rewards` is for control runs: rewards are permuted over the batch, so that they
-    say nothing of the answers. Raises ConfigError that names the field.
+    say nothing of the answers.
+
+    `accumulate`: into how many micro-batches each rank cuts its share of a minibatch; the loss is the same.
+    `precision`: what the model computes in; the optimiser's own weights are fp32. The learning rate rises
+    over `warmup_steps` steps of training, and then follows `schedule`, which ends with `total_steps`.
+    `frozen`: patterns of names of parameters (as of a shell: `model.layers.0.*`) that are not trained.
+    `collective_ms`: how long a rank waits for the others, and so the longest that one may take for a
+    forward pass or for writing a checkpoint. Raises ConfigError that names the field.
     """
 
     zero_stage: int = 2
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    frozen: tuple[str, ...] = ()
+    accumulate: int = 1
     learning_rate: float = 3e-3
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup_steps: int = 0
+    total_steps: int = 0
     betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.0
     gradient_clip: float = 1.0
@@ -38,6 +51,7 @@ class TrainingConfig:
     max_staleness: int = 8
     shuffle_rewards: bool = False
     seed: int = 0
+    collective_ms: int = 600_000
 
     def __post_init__(self) -> None:
         samples = self.groups * self.group_size
@@ -68,4 +82,23 @@ class TrainingConfig:
             ),
             (self.max_staleness >= 0, f"max_staleness: {self.max_staleness} must not be negative"),
             (self.seed >= 0, f"seed: {self.seed} must not be negative"),
+            (all(self.frozen), f"frozen: {list(self.frozen)} has an empty pattern: leave it out"),
+            (self.accumulate >= 1, f"accumulate: {self.accumulate} must be at least 1"),
+            (
+                self.minibatches > samples or self.accumulate * self.minibatches <= max(samples, 1),
+                f"accumulate: {self.accumulate} micro-batches in each of {self.minibatches} minibatches are more "
+                f"than {samples} samples (groups * group_size)",
+            ),
+            (self.warmup_steps >= 0, f"warmup_steps: {self.warmup_steps} must not be negative"),
+            (
+                self.schedule == "constant" or self.total_steps > self.warmup_steps,
+                f"total_steps: {self.total_steps} must be above warmup_steps ({self.warmup_steps}): that is where "
+                f"the schedule {self.schedule!r} ends",
+            ),
+            (
+                self.schedule != "constant" or self.total_steps == 0,
+                f"total_steps: {self.total_steps} means nothing to a constant schedule: leave it out, or take "
+                "linear or cosine",
+            ),
+            (self.collective_ms > 0, f"collective_ms: {self.collective_ms} must be above 0"),
         )

@@ -3,6 +3,7 @@
 Rules of this file:
 
 - Every rank gets the same batch, and works on its own share of each minibatch.
+- What all ranks do together they agree on first; what can fail on one rank is told to all.
 - All randomness is drawn from the configured seed and the number of the step: a step can be repeated.
 - The whole model is never gathered: weights leave one bucket at a time.
 - torch and DeepSpeed are imported when a trainer is made, not before.
@@ -11,42 +12,52 @@ Rules of this file:
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from . import group
-from .checkpoint import CheckpointError, complete, prepare, require_complete
+from .agreement import GroupError
+from .checkpoint import CheckpointError, complete, discard, partial_of, prepare, require_complete
 from .config import TrainingConfig
+from .descent import Descent
+from .errors import TrainerError
+from .frozen import FrozenGuard, frozen_digests
 from .metrics import Metrics
-from .samples import Packed, Sample, pack
+from .policy import Policy, read_policy
+from .samples import Sample, pack
+from .schedule import learning_rate
+from .state import read_state, write_state
 
 if TYPE_CHECKING:
     import torch
 
+__all__ = ["BUCKET_BYTES", "TrainerCore", "TrainerError"]
+
+_T = TypeVar("_T")
 BUCKET_BYTES = 64 << 20
-
-
-class TrainerError(RuntimeError):
-    """The trainer could not do what was asked; the message says what and how to mend it."""
 
 
 class TrainerCore:
     """One rank of the trainer group.
 
     The rank and the group come from RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT in the
-    environment; without WORLD_SIZE the group is this process alone, and no port is opened.
+    environment; without WORLD_SIZE the group is this process alone, and no port is opened. Every method
+    but `check` and `close` is called by all ranks, with the same arguments and in the same order; it raises
+    GroupError, with nothing changed, when a rank does something else or does not come.
     """
 
     def __init__(self, config: TrainingConfig, model_folder: Path) -> None:
         """Reads the Hugging Face model in `model_folder` and starts the engine (seconds).
 
-        Raises TrainerError when the folder holds no causal language model, or the group is described in
-        part only.
+        Raises TrainerError when the folder holds no causal language model, when `config.frozen` does not
+        fit it, or when the device cannot compute in `config.precision`; GroupError when the group is
+        described in part only, or a rank does not come or has other settings.
         """
         # DeepSpeed chooses its accelerator while it is imported.
         import torch
@@ -54,59 +65,67 @@ class TrainerCore:
         if not torch.cuda.is_available():
             os.environ.setdefault("DS_ACCELERATOR", "cpu")
         import deepspeed
-        from transformers import AutoModelForCausalLM
 
         self.config = config
-        self.rank, self.world = group.join_group()
-        group.init_deepspeed()
+        self._within = config.collective_ms / 1000
+        self.rank, self.world = group.join_group(self._within)
+        self._agree(f"start with {config}")
+        group.init_deepspeed(self._within)
         self.step = 0
         self._deepspeed = deepspeed
-        try:
-            with _quiet_loading():
-                model = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32)
-        except (OSError, ValueError) as problem:
-            raise TrainerError(f"{model_folder} holds no causal language model: {problem}") from problem
-        # The output is made from the input of the whole batch: a cache would only hold memory.
-        model.config.use_cache = False
-        model.train()
-        self.vocabulary = int(model.config.vocab_size)
-        self.positions = int(model.config.max_position_embeddings)
-        self.pad_id = int(model.config.pad_token_id or 0)
-        self.architecture = _architecture(model)
-        optimizer = torch.optim.AdamW(
-            model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay
+        policy = self._everywhere(lambda: self._read(model_folder), TrainerError)
+        self.frozen = policy.frozen
+        self.vocabulary, self.positions, self.pad_id = policy.vocabulary, policy.positions, policy.pad_id
+        self._identity = {
+            "architecture": policy.architecture,
+            "zero_stage": config.zero_stage,
+            "precision": config.precision,
+            "ranks": self.world,
+            "frozen": frozen_digests(policy.model, policy.frozen),
+        }
+        self._optimizer = torch.optim.AdamW(
+            [each for each in policy.model.parameters() if each.requires_grad], lr=config.learning_rate
         )
         self._engine: Any = deepspeed.initialize(
-            model=model, optimizer=optimizer, config=group.engine_settings(config, self.world)
+            model=policy.model, optimizer=self._optimizer, config=group.engine_settings(config, self.world)
         )[0]
+        self._guard = FrozenGuard(self._engine.module, policy.frozen)
 
     def train(self, samples: Sequence[Sample], version: int) -> Metrics:
         """One step on a batch: `epochs` passes in `minibatches` optimiser steps each.
 
         `version` is the newest that was published. All is checked before anything changes: raises
         SampleError for a sample that cannot be trained on, DegenerateGroup for a group of one, TrainerError
-        for too few samples. Any later error leaves the weights in doubt.
+        for too few samples or a schedule that has ended. Any later error leaves the weights in doubt.
         """
         from . import grpo
 
         began = time.perf_counter()
+        self._agree(f"train step {self.step + 1} on {_digest(samples)} at version {version}")
         self.check(samples, version)
+        config, rate = self.config, learning_rate(self.config, self.step + 1)
         groups = [sample.group for sample in samples]
         rewards = [sample.rewards for sample in samples]
-        if self.config.shuffle_rewards:
+        if config.shuffle_rewards:
             order = self._random("rewards").permutation(len(rewards))
             rewards = [rewards[row] for row in order]
-        by_turn = grpo.turn_advantages(rewards, groups, credit=self.config.credit, normalise=self.config.normalise)
+        by_turn = grpo.turn_advantages(rewards, groups, credit=config.credit, normalise=config.normalise)
         packed = pack(samples, self.pad_id)
         advantages = grpo.token_advantages(packed.turns, by_turn)
         stale = grpo.staleness(packed.versions, packed.turns, version)
-        totals = self._optimise(packed, advantages)
+        # A checkpoint restores the settings that it was saved with: what counts is what is set now.
+        for each in self._optimizer.param_groups:
+            each.update(lr=rate, betas=config.betas, weight_decay=config.weight_decay)
+        with self._seeded("model"):
+            descent = Descent(self._engine, config, self.rank, self.world)
+            totals = descent.run(packed, advantages, self._random("minibatches"))
+        self._everywhere(self._guard.check, TrainerError)
         trained = int((packed.turns > 0).sum())
         means = np.array([sample.reward for sample in samples])
         idle = {name: True for name in groups}
         for name, row in zip(groups, by_turn, strict=True):
             idle[name] &= not row.any()
-        passes = trained * self.config.epochs
+        passes, descents = trained * config.epochs, config.epochs * config.minibatches
         self.step += 1
         return Metrics(
             step=self.step,
@@ -115,12 +134,14 @@ class TrainerCore:
             reward=float(means.mean()),
             reward_deviation=float(means.std()),
             idle_groups=sum(idle.values()) / len(idle),
-            loss=totals["loss"] / (self.config.epochs * self.config.minibatches),
-            gradient_norm=totals["gradient_norm"] / (self.config.epochs * self.config.minibatches),
-            ratio=totals["ratio"] / passes,
-            largest_ratio=totals["largest_ratio"],
-            clipped=totals["clipped"] / passes,
-            divergence=totals["divergence"] / passes,
+            learning_rate=rate,
+            skipped=totals.skipped,
+            loss=totals.loss / descents,
+            gradient_norm=totals.gradient_norm / max(1, descents - totals.skipped),
+            ratio=totals.ratio / passes,
+            largest_ratio=totals.largest_ratio,
+            clipped=totals.clipped / passes,
+            divergence=totals.divergence / passes,
             staleness=stale.mean,
             largest_staleness=stale.largest,
             seconds=time.perf_counter() - began,
@@ -130,67 +151,86 @@ class TrainerCore:
         """Raises what `train` raises for a batch that cannot be trained on when `version` is the newest."""
         from . import grpo
 
-        least = self.config.minibatches * self.world
+        config = self.config
+        try:
+            learning_rate(config, self.step + 1)
+        except ValueError as ended:
+            raise TrainerError(str(ended)) from ended
+        least = config.minibatches * self.world * config.accumulate
         if len(samples) < least:
             raise TrainerError(
-                f"{len(samples)} samples are too few: {self.config.minibatches} minibatches on "
-                f"{self.world} ranks need at least {least}"
+                f"{len(samples)} samples are too few: {config.minibatches} minibatches on {self.world} ranks "
+                f"in {config.accumulate} micro-batches each need at least {least}"
             )
         for sample in samples:
             sample.require_fit(
                 version=version,
                 vocabulary=self.vocabulary,
                 positions=self.positions,
-                max_staleness=self.config.max_staleness,
+                max_staleness=config.max_staleness,
             )
         grpo.turn_advantages(
             [sample.rewards for sample in samples],
             [sample.group for sample in samples],
-            credit=self.config.credit,
-            normalise=self.config.normalise,
+            credit=config.credit,
+            normalise=config.normalise,
         )
 
     def named_parameters_bucketwise(self, bucket_bytes: int = BUCKET_BYTES) -> Iterator[tuple[str, torch.Tensor]]:
         """Name and full tensor of every parameter and persistent buffer, each once, in the model's order.
 
-        Where parameters are sharded (ZeRO 3), about `bucket_bytes` are gathered at a time: every rank must
-        draw the iterator to its end, and a tensor is valid only until the next is drawn.
+        Where parameters are sharded (ZeRO 3), at most `bucket_bytes` are gathered at a time (a larger tensor
+        alone): every rank must draw the iterator to its end or close it, and a tensor is valid only until
+        the next is drawn. Raises TrainerError, on every rank, when a frozen parameter changed.
         """
-        from ..weights import canonical_tensors
-
-        bucket: list[tuple[str, torch.Tensor]] = []
-        size = 0
-        for name, tensor in canonical_tensors(self._engine.module).items():
-            bucket.append((name, tensor))
-            size += int(getattr(tensor, "ds_numel", tensor.numel())) * tensor.element_size()
-            if size >= bucket_bytes:
-                yield from self._gathered(bucket)
-                bucket, size = [], 0
-        yield from self._gathered(bucket)
+        self._agree(f"give step {self.step} away in buckets of {bucket_bytes}")
+        self._everywhere(self._guard.verify, TrainerError)
+        buckets = self._buckets(bucket_bytes)
+        try:
+            for bucket in buckets:
+                with self._gathered(bucket):
+                    for name, tensor in bucket:
+                        yield name, tensor.detach()
+        finally:
+            # A rank that broke off must not leave the others alone in a gathering.
+            for bucket in buckets:
+                with self._gathered(bucket):
+                    pass
 
     def save(self, folder: Path) -> None:
         """Writes a checkpoint into `folder`, which must not exist; it appears whole or not at all.
 
-        Every rank calls it with the same folder. Raises CheckpointError when the folder exists, OSError
-        when the disk refuses.
+        Raises CheckpointError, on every rank and with nothing changed, when the folder exists or the disk
+        refuses on one of them; TrainerError when a frozen parameter changed.
         """
-        partial = prepare(folder, first=self.rank == 0, barrier=self._barrier)
-        self._engine.save_checkpoint(str(partial), tag="state", save_latest=False)
-        self._barrier()
-        if self.rank == 0:
-            complete(partial, folder, self._identity() | {"step": self.step})
-        self._barrier()
+        self._agree(f"save step {self.step} in {folder}")
+        self._everywhere(self._guard.verify, TrainerError)
+        self._alone(lambda: prepare(folder))
+        try:
+            self._everywhere(lambda: write_state(self._engine, partial_of(folder), self.rank), CheckpointError)
+            self._alone(lambda: complete(folder, self._identity | {"step": self.step}))
+        except CheckpointError:
+            if self.rank == 0:
+                discard(folder)
+            raise
 
     def load(self, folder: Path) -> None:
-        """Restores weights, optimiser state and step from what `save` wrote.
+        """Restores weights, optimiser, step and random numbers from what `save` wrote.
 
-        Raises CheckpointError, with nothing changed, when it is of another architecture, ZeRO stage or
-        number of ranks, or damaged.
+        Raises CheckpointError, on every rank and with nothing changed, when it is of another architecture,
+        precision, ZeRO stage, number of ranks or frozen parameters, or damaged; TrainerError when it could
+        not be taken in whole, which leaves the weights in doubt.
         """
-        kept = require_complete(folder, self._identity())
-        found, _ = self._engine.load_checkpoint(str(folder), tag="state")
-        if found is None:
-            raise CheckpointError(f"{folder}: DeepSpeed found no state in it; save again from a live trainer")
+        self._agree(f"load {folder}")
+        share = (self.rank, self.world)
+        kept = self._everywhere(lambda: require_complete(folder, self._identity, share=share), CheckpointError)
+        self._agree(f"load the checkpoint {kept['check']}")
+
+        def take() -> None:
+            read_state(self._engine, folder, self.rank)
+            self._guard.verify()
+
+        self._everywhere(take, TrainerError)
         self.step = int(kept["step"])
 
     def close(self) -> None:
@@ -199,125 +239,77 @@ class TrainerCore:
         if engine is not None:
             engine.destroy()
 
-    def _optimise(self, packed: Packed, advantages: np.ndarray) -> dict[str, float]:
-        import torch
+    def _read(self, folder: Path) -> Policy:
+        from deepspeed.accelerator import get_accelerator
 
-        from . import grpo
+        device: Any = get_accelerator()
+        precision = self.config.precision
+        if precision == "fp16" and not device.is_fp16_supported():
+            raise TrainerError("this device does not compute in fp16: set precision to bf16 or fp32")
+        if precision == "bf16" and not device.is_bf16_supported():
+            raise TrainerError("this device does not compute in bf16: set precision to fp32")
+        return read_policy(folder, self.config.frozen)
 
-        config, device = self.config, self._engine.device
-        tensors = {
-            "token_ids": torch.from_numpy(packed.token_ids),
-            "attention": torch.from_numpy(packed.attention),
-            "turns": torch.from_numpy(packed.turns),
-            "log_probs": torch.from_numpy(packed.log_probs),
-            "advantages": torch.from_numpy(advantages),
-        }
-        draw = self._random("minibatches")
-        sums: dict[str, float] = {}
-        largest = 0.0
-        for _ in range(config.epochs):
-            for rows in np.array_split(draw.permutation(len(packed.token_ids)), config.minibatches):
-                tokens = max(1, int((packed.turns[rows] > 0).sum())) / self.world
-                own = torch.from_numpy(np.ascontiguousarray(rows[self.rank :: self.world]))
-                part = {name: tensor[own].to(device) for name, tensor in tensors.items()}
-                logits = self._engine(
-                    input_ids=part["token_ids"], attention_mask=part["attention"], use_cache=False
-                ).logits
-                found = grpo.policy_loss(
-                    grpo.token_log_probs(logits, part["token_ids"], config.temperature),
-                    part["log_probs"][:, 1:],
-                    part["advantages"][:, 1:],
-                    (part["turns"][:, 1:] > 0).float(),
-                    clip_low=config.clip_low,
-                    clip_high=config.clip_high,
-                    tokens=tokens,
-                )
-                figures = {
-                    "loss": float(found.loss.detach()),
-                    "gradient_norm": self._descend(found.loss),
-                    "ratio": found.ratio,
-                    "clipped": found.clipped,
-                    "divergence": found.divergence,
-                }
-                for name, figure in figures.items():
-                    sums[name] = sums.get(name, 0.0) + figure
-                largest = max(largest, found.largest_ratio)
-        return self._over_ranks(sums, largest)
+    def _agree(self, what: str) -> None:
+        group.agree(what, self._within)
 
-    def _descend(self, loss: torch.Tensor) -> float:
-        """One optimiser step; the norm of the gradients before they were clipped."""
-        import torch
+    def _everywhere(self, do: Callable[[], _T], error: type[Exception]) -> _T:
+        """What `do` gives here. Raises `error` on every rank when it fails on one of them."""
+        results: list[_T] = []
+        cause: Exception | None = None
+        try:
+            results.append(do())
+        except GroupError:
+            raise
+        except Exception as problem:
+            cause = problem
+        told = group.agree_outcome("" if cause is None else f"{cause}" or repr(cause), self._within)
+        if told:
+            raise error(told) from cause
+        return results[0]
 
-        self._engine.backward(loss)
-        norm = None
-        if self.config.zero_stage == 0:
-            # DeepSpeed keeps no norm where it does not hold the gradients itself.
-            gradients = [each.grad for each in self._engine.module.parameters() if each.grad is not None]
-            norm = float(torch.nn.utils.get_total_norm(gradients))
-        self._engine.step()
-        return norm if norm is not None else float(self._engine.get_global_grad_norm())
+    def _alone(self, do: Callable[[], object]) -> None:
+        """Has rank 0 do it. Raises CheckpointError on every rank when it fails."""
+        self._everywhere(do if self.rank == 0 else lambda: None, CheckpointError)
 
-    def _over_ranks(self, sums: dict[str, float], largest: float) -> dict[str, float]:
-        """The figures of all ranks: sums over tokens are added, means of the group left as they are."""
-        import torch
-        import torch.distributed as dist
+    def _buckets(self, bucket_bytes: int) -> Iterator[list[tuple[str, torch.Tensor]]]:
+        from ..weights import canonical_tensors
 
-        device = self._engine.device
-        added = torch.tensor(
-            [sums["loss"] / self.world, sums["ratio"], sums["clipped"], sums["divergence"]],
-            dtype=torch.float64,
-            device=device,
-        )
-        most = torch.tensor(largest, dtype=torch.float64, device=device)
-        dist.all_reduce(added)
-        dist.all_reduce(most, op=dist.ReduceOp.MAX)
-        loss, ratio, clipped, divergence = added.tolist()
-        return {
-            "loss": loss,
-            "gradient_norm": sums["gradient_norm"],
-            "ratio": ratio,
-            "clipped": clipped,
-            "divergence": divergence,
-            "largest_ratio": float(most),
-        }
+        bucket: list[tuple[str, torch.Tensor]] = []
+        size = 0
+        for name, tensor in canonical_tensors(self._engine.module).items():
+            more = int(getattr(tensor, "ds_numel", tensor.numel())) * tensor.element_size()
+            if bucket and size + more > bucket_bytes:
+                yield bucket
+                bucket, size = [], 0
+            bucket.append((name, tensor))
+            size += more
+        yield bucket
 
-    def _gathered(self, bucket: list[tuple[str, torch.Tensor]]) -> Iterator[tuple[str, torch.Tensor]]:
+    def _gathered(self, bucket: list[tuple[str, torch.Tensor]]) -> contextlib.AbstractContextManager[Any]:
         sharded = [tensor for _, tensor in bucket if hasattr(tensor, "ds_id")]
-        with self._deepspeed.zero.GatheredParameters(sharded, enabled=bool(sharded)):
-            for name, tensor in bucket:
-                yield name, tensor.detach()
-
-    def _identity(self) -> dict[str, Any]:
-        return {
-            "architecture": self.architecture,
-            "zero_stage": self.config.zero_stage,
-            "ranks": self.world,
-        }
+        return self._deepspeed.zero.GatheredParameters(sharded, enabled=bool(sharded))
 
     def _random(self, purpose: str) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.step, *purpose.encode()])
 
-    def _barrier(self) -> None:
-        import torch.distributed as dist
+    @contextlib.contextmanager
+    def _seeded(self, purpose: str) -> Iterator[None]:
+        """torch draws from the seed, the step and the rank, and from what it drew from before afterwards."""
+        import torch
 
-        dist.barrier()
+        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        with torch.random.fork_rng(devices):
+            torch.manual_seed(int(self._random(f"{purpose} {self.rank}").integers(2**63)))
+            yield
 
 
-def _architecture(model: Any) -> dict[str, Any]:
-    """What a checkpoint must have in common with the model: its class, and each tensor's shape."""
-    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    return {"model": type(model).__name__, "tensors": shapes}
-
-
-@contextlib.contextmanager
-def _quiet_loading() -> Iterator[None]:
-    """No progress bar for the reading of a model: a trainer's output is a log."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+def _digest(samples: Sequence[Sample]) -> str:
+    """What is the same for equal batches only."""
+    state = hashlib.blake2b(digest_size=16)
+    for sample in samples:
+        state.update(repr((sample.session, sample.group)).encode())
+        for array in sample.to_arrays().values():
+            state.update(f"{array.shape}".encode())
+            state.update(array.tobytes())
+    return state.hexdigest()

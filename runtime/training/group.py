@@ -90,10 +90,12 @@ def is_described(environment: Mapping[str, str]) -> bool:
     return True
 
 
-def init_deepspeed() -> None:
-    """Lets DeepSpeed use the group that was joined."""
+def init_deepspeed(within: float = WITHIN_S) -> None:
+    """Lets DeepSpeed use the group that was joined; its own groups wait `within` seconds, too."""
     import deepspeed
     import deepspeed.ops
+    import torch.distributed.distributed_c10d as c10d
+    from deepspeed.utils import groups
 
     # It calls collectives by names that torch renames; a line at each step would bury the log.
     warnings.filterwarnings("ignore", "`torch.distributed", FutureWarning)
@@ -101,17 +103,23 @@ def init_deepspeed() -> None:
     # need a compiler; gloo's and NCCL's are there.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend=_backend(), auto_mpi_discovery=False, verbose=False)
+    # It clones the group, and a new group has torch's own bound, half an hour.
+    groups._clone_world_group()
+    for each in list(c10d._world.pg_map):
+        c10d._set_pg_timeout(timedelta(seconds=within), each)
 
 
 def engine_settings(config: TrainingConfig, world: int) -> dict[str, Any]:
-    """DeepSpeed's settings. A minibatch is one micro-batch; its size is the data's, not a setting's."""
+    """DeepSpeed's settings. A micro-batch counts as one: its size is the data's, not a setting's."""
     return {
         "train_micro_batch_size_per_gpu": 1,
-        "gradient_accumulation_steps": 1,
-        "train_batch_size": world,
+        "gradient_accumulation_steps": config.accumulate,
+        "train_batch_size": world * config.accumulate,
         "gradient_clipping": config.gradient_clip,
         "zero_optimization": {"stage": config.zero_stage},
         "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": config.precision == "bf16"},
+        "fp16": {"enabled": config.precision == "fp16"},
         "steps_per_print": 2**62,
         "wall_clock_breakdown": False,
     }
