@@ -37,6 +37,8 @@ ROLES: Mapping[str, Roles] = {
         ("Sync", "Pause", "Resume", "Poison", "Evacuated", "Status"), Role.CONTROL
     ),
     "sluicegate.v1.Window": {"Open": Role.CONTROL},
+    # Replicas fetch, and command nobody; controllers ask what there is.
+    "sluicegate.v1.Weights": {"Has": Role.CONTROL, **dict.fromkeys(("Fetch", "Join", "Lend"), Role.DATA)},
 }
 """Of the services that are no machine's, by full name."""
 

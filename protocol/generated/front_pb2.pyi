@@ -1,4 +1,4 @@
-# Made by `sluicegate generate` from controller.proto, front.proto, rollout.proto, training.proto, window.proto; change those, not this file.
+# Made by `sluicegate generate` from controller.proto, front.proto, rollout.proto, training.proto, weights.proto, window.proto; change those, not this file.
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
