@@ -4,7 +4,8 @@ Rules of this file
 - One worker thread owns model, batch and scheduler. The event loop sends it commands through a queue and
   gets tokens back in batches; neither ever waits for a lock of the other.
 - A command runs between two steps, so nothing is half-way through a forward pass when it is answered.
-- Staging is done by another thread beside the running requests and touches no resident tensor.
+- Staging is done by another thread beside the running requests and touches no resident tensor; so is a digest
+  of what is resident.
 - A failure of the worker ends every request as failed and shows in `health` for ever: what a failed step
   or install left on the device is not known.
 """
@@ -23,7 +24,7 @@ from typing import Any, Self, TypeVar
 
 import torch
 
-from ..weights import BucketSource, Manifest, stage_from
+from ..weights import BucketSource, Manifest
 from .base import (
     AbortOutcome,
     EngineBusy,
@@ -31,7 +32,6 @@ from .base import (
     Health,
     InstallFailed,
     InvalidRequest,
-    NotStaged,
     Request,
     Resident,
     Sink,
@@ -39,6 +39,7 @@ from .base import (
 )
 from .scheduler import Change, Delivery, Generation, Scheduler
 from .torch_model import TorchModel
+from .torch_weights import TorchWeights
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -61,6 +62,7 @@ class TorchEngine:
         dtype: torch.dtype = torch.float32,
         attention: str = "sdpa",
         version: int | None = None,
+        in_place: bool = False,
         max_batch: int = 32,
         max_prefill_tokens: int = 8192,
         join_every: int = 4,
@@ -68,7 +70,8 @@ class TorchEngine:
     ) -> None:
         """Loads the model of `folder`; blocks while it does.
 
-        `version`: what the folder's weights are called; none if they are not to be served.
+        `version`: what the folder's weights are called; none if they are not to be served, nor read then.
+        `in_place`: an install writes over what is resident, and no second copy is kept beside it.
         `max_batch`: requests that run at once. `max_prefill_tokens`: prompt tokens computed in one pass, if
         it holds more than one prompt. `join_every`: steps that waiting requests may be left waiting while
         others run, so that several share one prefill. `deliver_every_s`: seconds between deliveries of a
@@ -77,11 +80,10 @@ class TorchEngine:
         """
         if min(max_batch, max_prefill_tokens, join_every) < 1 or deliver_every_s < 0:
             raise ValueError("max_batch, max_prefill_tokens, join_every: at least 1; deliver_every_s: at least 0")
-        self._model = TorchModel(folder, device=device, dtype=dtype, attention=attention)
-        self._version = version
-        self._resident = version is not None
-        self._staged: tuple[int, dict[str, torch.Tensor]] | None = None
-        self._staging = asyncio.Lock()
+        self._model = TorchModel(
+            folder, device=device, dtype=dtype, attention=attention, reads_weights=version is not None
+        )
+        self._weights = TorchWeights(self._model, version, in_place=in_place)
         self._broken = ""
         self._closing = False
         self._step_began: float | None = None
@@ -160,21 +162,22 @@ class TorchEngine:
 
     async def stage(self, manifest: Manifest, source: BucketSource) -> None:
         """See `Engine.stage`. One staging at a time; a later one replaces an earlier one."""
-        async with self._staging:
-            await self._call(lambda: self._model.require_memory("stage weights"))
-            model = self._model
-            staged = await asyncio.to_thread(stage_from, manifest, source, model.tensors, model.tied)
-            await self._call(lambda: self._set_staged(manifest.version, staged))
+        await self._call(lambda: self._model.require_memory("stage weights"))
+        await self._weights.stage(
+            manifest, source, lambda staged: self._call(lambda: self._weights.set_staged(staged))
+        )
 
     async def commit(self, version: int) -> dict[str, str]:
         """See `Engine.commit`."""
         return await self._call(lambda: self._commit(version))
 
     async def resident_digest(self) -> Resident:
-        """See `Engine.resident_digest`. Raises EngineError while memory is released."""
-        return await self._call(
-            lambda: Resident(self._version if self._resident else None, {_RANK: self._model.digest()})
-        )
+        """See `Engine.resident_digest`; requests run on meanwhile. Raises EngineError while memory is released."""
+        while True:
+            reading = await self._call(self._weights.begin_reading)
+            digest = await asyncio.to_thread(self._weights.read, reading)
+            if digest is not None:
+                return Resident(reading.version, {_RANK: digest})
 
     async def reset_caches(self) -> dict[str, bool]:
         """See `Engine.reset_caches`. Frozen requests are computed again when they continue."""
@@ -186,7 +189,7 @@ class TorchEngine:
 
     async def restore_memory(self) -> None:
         """See `Engine.restore_memory`."""
-        await self._call(self._model.restore)
+        await self._call(self._weights.restore)
 
     def health(self) -> Health:
         """See `Engine.health`. Reads what the worker last wrote, without waiting for it."""
@@ -194,8 +197,8 @@ class TorchEngine:
         return Health(
             ok=not self._refusal_of_life(),
             why=self._refusal_of_life(),
-            version=self._version,
-            resident=self._resident,
+            version=self._weights.version,
+            resident=self._weights.resident,
             running=len(scheduler.running),
             waiting=len(scheduler.waiting),
             frozen_epoch=scheduler.frozen_epoch,
@@ -206,6 +209,7 @@ class TorchEngine:
 
     async def close(self) -> None:
         """See `Engine.close`. Raises TimeoutError when a step does not end within half a minute."""
+        await self._weights.end()
         if not self._thread.is_alive():
             return
         self._inbox.put(self._stop)
@@ -242,10 +246,10 @@ class TorchEngine:
                 self._inbox.get_nowait()()
 
     def _step(self) -> None:
-        assert self._version is not None
+        assert self._weights.version is not None
         self._step_began = time.monotonic()
         try:
-            self._scheduler.step(self._version)
+            self._scheduler.step(self._weights.version)
         except Exception as problem:
             _log.exception("a step of the engine failed")
             self._broken = f"a step failed: {problem!r}"
@@ -263,33 +267,25 @@ class TorchEngine:
                 self._post(_resolve, idle, self.ranks, None)
             self._quiescing.clear()
 
-    def _set_staged(self, version: int, tensors: dict[str, torch.Tensor]) -> None:
-        # Memory may have been released while the buckets came.
-        self._model.require_memory("stage weights")
-        self._staged = version, tensors
-
     def _commit(self, version: int) -> dict[str, str]:
         if self._broken:
             raise EngineError(f"the engine must be replaced: {self._broken}")
-        if self._staged is None or self._staged[0] != version:
-            if self._resident and self._version == version:
-                return {_RANK: self._model.digest()}
-            staged = "nothing" if self._staged is None else f"version {self._staged[0]}"
-            raise NotStaged(f"version {version} is not staged, {staged} is: stage it before the commit")
+        weights = self._weights
+        if weights.is_resident(version) and (weights.staged is None or weights.staged.manifest.version != version):
+            return {_RANK: weights.digest()}
+        staged = weights.require_staged(version)
         self._require_idle("commit weights")
         self._model.require_memory("commit weights")
         try:
-            self._model.replace(self._staged[1])
-            self._staged = None
-            self._model.synchronize()
+            weights.put(staged)
             require_caches_reset(self.caches, self._reset_caches())
-            digests = {_RANK: self._model.digest()}
+            digests = {_RANK: weights.digest()}
         except Exception as problem:
             self._broken = f"the install of version {version} failed: {problem!r}"
-            self._resident = False
+            weights.doubt()
             self._scheduler.fail_all(self._broken)
             raise InstallFailed(self._broken) from problem
-        self._version, self._resident = version, True
+        weights.serve(staged)
         return digests
 
     def _reset_caches(self) -> dict[str, bool]:
@@ -301,16 +297,14 @@ class TorchEngine:
         if self._scheduler.held:
             raise EngineBusy(f"cannot release memory: {len(self._scheduler.held)} requests are held")
         self._scheduler.drop_cache()
-        self._staged = None
-        self._resident = False
-        self._model.release()
+        self._weights.release()
 
     def _require_idle(self, what: str) -> None:
         if self._scheduler.runnable:
             raise EngineBusy(f"cannot {what}: {len(self._scheduler.held)} requests run; drain or freeze first")
 
     def _refusal(self) -> str:
-        return self._refusal_of_life() or ("" if self._resident else _NO_WEIGHTS)
+        return self._refusal_of_life() or ("" if self._weights.resident else _NO_WEIGHTS)
 
     def _refusal_of_life(self) -> str:
         return self._broken or ("the engine was closed" if self._closing else "")

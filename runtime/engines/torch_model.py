@@ -11,8 +11,9 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.cache_utils import Cache
 
-from ..weights import canonical_tensors, digest_of
+from ..weights import canonical_tensors
 from ..weights.digest import tied_names
+from . import skeleton
 from .base import EngineError
 
 _ATTENTION = {"full_attention", "sliding_attention"}
@@ -21,8 +22,11 @@ _ATTENTION = {"full_attention", "sliding_attention"}
 class TorchModel:
     """The model of one rank. Only the engine's worker thread calls `forward` and what changes memory."""
 
-    def __init__(self, folder: Path, *, device: str, dtype: torch.dtype, attention: str) -> None:
-        """`attention`: the transformers attention implementation, "eager" or "sdpa".
+    def __init__(
+        self, folder: Path, *, device: str, dtype: torch.dtype, attention: str, reads_weights: bool = True
+    ) -> None:
+        """`attention`: the transformers attention implementation, "eager" or "sdpa"; `reads_weights`: whether
+        the folder's weights are loaded, else all are zero until some are put in.
 
         Raises EngineError for a folder that is no causal language model or one that cannot be batched here.
         """
@@ -34,9 +38,12 @@ class TorchModel:
         if attention not in ("eager", "sdpa"):
             raise EngineError(f"attention {attention!r}: the engine's masks are for 'eager' and 'sdpa'")
         try:
-            model = AutoModelForCausalLM.from_pretrained(
-                self.folder, dtype=dtype, attn_implementation=attention, local_files_only=True
-            )
+            if reads_weights:
+                model: Any = AutoModelForCausalLM.from_pretrained(
+                    self.folder, dtype=dtype, attn_implementation=attention, local_files_only=True
+                )
+            else:
+                model = skeleton.build(self.folder, self.device, dtype, attention)
         except (ValueError, OSError, RuntimeError) as problem:
             raise EngineError(f"{self.folder} is not a loadable causal language model: {problem}") from problem
         self.module: Any = model
@@ -80,11 +87,6 @@ class TorchModel:
             use_cache=True,
             logits_to_keep=1,
         ).logits[:, -1]
-
-    def digest(self) -> str:
-        """The digest of the parameters held now. Raises EngineError while memory is released."""
-        self.require_memory("compute a digest")
-        return digest_of(self.tensors)
 
     def replace(self, staged: dict[str, torch.Tensor]) -> None:
         """Copies the staged tensors into the resident ones, whose addresses stay."""

@@ -194,6 +194,9 @@ def test_a_folder_that_cannot_be_served_is_refused(tmp_path: Path) -> None:
         TorchEngine(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "qwen3"}')
     with pytest.raises(EngineError, match="not a loadable"):
+        TorchEngine(tmp_path, version=0)
+    (tmp_path / "config.json").write_text('{"model_type": "no such model"}')
+    with pytest.raises(EngineError, match="not a loadable"):
         TorchEngine(tmp_path)
 
 

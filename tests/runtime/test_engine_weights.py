@@ -194,13 +194,18 @@ async def test_weights_that_did_not_arrive_whole_or_do_not_fit_leave_the_engine_
     assert await engine.commit(1) == {"0": manifest.digest}
 
 
-async def test_a_failed_staging_keeps_what_was_staged_before(engine: TorchEngine, tmp_path: Path) -> None:
+async def test_one_version_is_staged_at_most_and_a_failed_staging_keeps_none(
+    engine: TorchEngine, tmp_path: Path
+) -> None:
     first = publish(tmp_path, 1, tiny(1))
     await stage(engine, tmp_path, first)
     second = publish(tmp_path, 2, tiny(2))
     bucket_path(tmp_path / "sluicegate-run" / "v2", 0).unlink()
     with pytest.raises(WeightsError):
         await stage(engine, tmp_path, second)
+    with pytest.raises(NotStaged, match="nothing is"):
+        await engine.commit(1)
+    await stage(engine, tmp_path, first)
     assert await engine.commit(1) == {"0": first.digest}
 
 

@@ -1,0 +1,242 @@
+"""How weights come into an engine: from nothing at its start, staged once, in place, and never with a frozen part
+that has changed."""
+
+import asyncio
+import dataclasses
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, PretrainedConfig, Qwen3Config
+
+from sluicegate.runtime.engines import EngineError, InstallFailed, NotStaged, TorchEngine
+from sluicegate.runtime.engines.torch_model import TorchModel
+from sluicegate.runtime.models import make_tiny_qwen3
+from sluicegate.runtime.weights import (
+    Manifest,
+    ManifestStore,
+    ShmPublisher,
+    ShmReader,
+    WeightsError,
+    canonical_tensors,
+)
+
+SMALL: dict[str, Any] = {
+    "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 128, "head_dim": 8,
+}  # fmt: skip
+ROPE = {
+    "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_tiny_qwen3(19, hidden=16, heads=2, kv_heads=1).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def publish(root: Path, version: int, seed: int, frozen: tuple[str, ...] = ()) -> Manifest:
+    model = make_tiny_qwen3(19, hidden=16, heads=2, kv_heads=1, seed=seed)
+    publisher = ShmPublisher("run", root=root, bucket_bytes=4096)
+    manifest = publisher.publish(version, version, canonical_tensors(model).items(), torch.float32)
+    entries = tuple(dataclasses.replace(entry, frozen=entry.name in frozen) for entry in manifest.tensors)
+    return Manifest(version, "run", version, entries, manifest.buckets)
+
+
+class Watched:
+    """A road that counts who drew on it, and does something before each bucket."""
+
+    def __init__(self, root: Path, before: Callable[[int], None] = lambda number: None) -> None:
+        self.drawn = 0
+        self._reader, self._before = ShmReader("run", root=root), before
+
+    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
+        self.drawn += 1
+        for number, content in self._reader.buckets(manifest):
+            self._before(number)
+            yield number, content
+
+
+@pytest.mark.parametrize(
+    "config", [Qwen3Config(**SMALL), LlamaConfig(**SMALL, rope_parameters=ROPE), Gemma3TextConfig(**SMALL)], ids=type
+)
+def test_a_model_without_its_weights_is_the_same_model_with_all_of_them_zero(
+    config: PretrainedConfig, tmp_path: Path
+) -> None:
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    read = TorchModel(tmp_path, device="cpu", dtype=torch.bfloat16, attention="sdpa")
+    for file in tmp_path.glob("*.safetensors"):
+        file.unlink()
+    empty = TorchModel(tmp_path, device="cpu", dtype=torch.bfloat16, attention="sdpa", reads_weights=False)
+    shapes = {name: (tensor.shape, tensor.dtype) for name, tensor in empty.tensors.items()}
+    assert shapes == {name: (tensor.shape, tensor.dtype) for name, tensor in read.tensors.items()}
+    assert empty.tied == read.tied
+    assert not any(tensor.any() for tensor in empty.tensors.values())
+    assert any(tensor.any() for tensor in read.tensors.values())
+    buffers = dict(empty.module.named_buffers())
+    assert buffers.keys() == dict(read.module.named_buffers()).keys()
+    for name, buffer in read.module.named_buffers():
+        assert torch.equal(buffers[name], buffer), name
+    assert not any(parameter.requires_grad for parameter in empty.module.parameters())
+
+
+async def test_stagings_of_one_version_join_and_what_is_there_is_not_fetched_again(
+    folder: Path, tmp_path: Path
+) -> None:
+    manifest, road = publish(tmp_path, 1, 1), Watched(tmp_path)
+    async with TorchEngine(folder) as engine:
+        await asyncio.gather(*(engine.stage(manifest, road) for _ in range(3)))
+        await engine.stage(manifest, road)
+        assert road.drawn == 1
+        await engine.commit(1)
+        await engine.stage(manifest, road)
+        assert road.drawn == 1
+        assert await engine.commit(1) == {"0": manifest.digest}
+
+
+async def test_a_staging_that_is_given_up_ends_at_its_next_bucket_and_the_next_one_waits_for_that(
+    folder: Path, tmp_path: Path
+) -> None:
+    manifest, go_on, reached = publish(tmp_path, 1, 1), threading.Event(), threading.Event()
+
+    def wait(number: int) -> None:
+        if number == 1:
+            reached.set()
+            assert go_on.wait(20)
+
+    slow, quick = Watched(tmp_path, wait), Watched(tmp_path)
+    async with TorchEngine(folder) as engine:
+        given_up = asyncio.create_task(engine.stage(manifest, slow))
+        await asyncio.to_thread(reached.wait, 20)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        again = asyncio.create_task(engine.stage(manifest, quick))
+        await asyncio.sleep(0.05)
+        assert quick.drawn == 0, "two buffers would be two models beside the resident one"
+        go_on.set()
+        await again
+        assert await engine.commit(1) == {"0": manifest.digest}
+
+
+async def test_weights_in_place_are_the_same_weights(folder: Path, tmp_path: Path) -> None:
+    async with TorchEngine(folder, in_place=True) as engine:
+        for version in (1, 2):
+            manifest, road = publish(tmp_path, version, version), Watched(tmp_path)
+            with pytest.raises(NotStaged):
+                await engine.commit(version)
+            await engine.stage(manifest, road)
+            assert road.drawn == 0
+            assert await engine.commit(version) == {"0": manifest.digest}
+            assert (await engine.resident_digest()).version == version
+        other = dataclasses.replace(manifest.tensors[0], name="other")
+        wrong = Manifest(3, "run", 3, (other, *manifest.tensors[1:]), manifest.buckets)
+        with pytest.raises(WeightsError, match="does not fit"):
+            await engine.stage(wrong, Watched(tmp_path))
+        assert (await engine.resident_digest()).digests == {"0": manifest.digest}
+
+
+async def test_a_road_that_breaks_off_in_place_leaves_an_engine_that_serves_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    first, second = publish(tmp_path, 1, 1), publish(tmp_path, 2, 2)
+
+    def break_off(number: int) -> None:
+        if number == 2:
+            raise WeightsError("the road broke off")
+
+    async with TorchEngine(folder, in_place=True) as engine:
+        await engine.stage(first, Watched(tmp_path))
+        await engine.commit(1)
+        await engine.stage(second, Watched(tmp_path, break_off))
+        with pytest.raises(InstallFailed, match="the road broke off"):
+            await engine.commit(2)
+        health = engine.health()
+        assert (health.ok, health.resident) == (False, False)
+        assert (await engine.resident_digest()).digests["0"] not in (first.digest, second.digest)
+        with pytest.raises(EngineError, match="must be replaced"):
+            await engine.commit(2)
+
+
+async def test_a_digest_that_an_install_overtakes_is_begun_again(folder: Path, tmp_path: Path) -> None:
+    """What is answered is one version's digest, never that of a mixture."""
+    manifests = {version: publish(tmp_path, version, version) for version in range(1, 8)}
+    async with TorchEngine(folder) as engine:
+
+        async def install() -> None:
+            for version, manifest in manifests.items():
+                await engine.stage(manifest, Watched(tmp_path))
+                await engine.commit(version)
+
+        installing = asyncio.create_task(install())
+        while not installing.done():
+            found = await engine.resident_digest()
+            if found.version is not None:
+                assert found.digests == {"0": manifests[found.version].digest}
+        await installing
+
+
+async def test_frozen_tensors_of_another_digest_are_refused_by_who_holds_a_version_of_the_run(
+    folder: Path, tmp_path: Path
+) -> None:
+    name = "model.norm.weight"
+    embedding = "model.embed_tokens.weight"
+    async with TorchEngine(folder) as engine:
+        first = publish(tmp_path, 1, 1, (name, embedding))
+        await engine.stage(first, Watched(tmp_path))
+        await engine.commit(1)
+        with pytest.raises(WeightsError, match=f"version 2 changes tensors that are frozen .*: {embedding}"):
+            await engine.stage(publish(tmp_path, 2, 2, (name, embedding)), Watched(tmp_path))
+        assert (await engine.resident_digest()).digests == {"0": first.digest}
+        third = publish(tmp_path, 3, 3, (name,))
+        await engine.stage(third, Watched(tmp_path))
+        assert await engine.commit(3) == {"0": third.digest}
+
+
+HIGH_WATER = """
+import asyncio, json, resource, sys
+from pathlib import Path
+import torch
+from sluicegate.runtime.engines import TorchEngine
+from sluicegate.runtime.weights import ManifestStore, ShmReader
+
+async def main(root, in_place):
+    torch.set_num_threads(1)
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    async with TorchEngine(root / "model", in_place=in_place) as engine:
+        manifest = ManifestStore(root / "manifests").get(1)
+        await engine.resident_digest()
+        before = peak()
+        await engine.stage(manifest, ShmReader("run", root=root))
+        digests = await engine.commit(1)
+        assert digests == {"0": manifest.digest}
+        print(json.dumps({"grown": peak() - before, "model": manifest.nbytes}))
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2] == "in place"))
+"""
+
+
+@pytest.mark.slow
+def test_in_place_takes_about_one_bucket_of_memory_beside_the_model(tmp_path: Path) -> None:
+    bucket = 8 * 1024 * 1024
+    model = make_tiny_qwen3(4000, hidden=1024, layers=4, heads=4, kv_heads=2)
+    model.config.save_pretrained(tmp_path / "model")
+    publisher = ShmPublisher("run", root=tmp_path, bucket_bytes=bucket)
+    manifest = publisher.publish(1, 1, canonical_tensors(model).items(), torch.float32)
+    ManifestStore(tmp_path / "manifests").put(manifest)
+    grown: dict[str, dict[str, int]] = {}
+    for way in ("in place", "beside"):
+        command = [sys.executable, "-c", HIGH_WATER, str(tmp_path), way]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+        grown[way] = json.loads(done.stdout.splitlines()[-1])
+    assert grown["in place"]["model"] > 20 * bucket
+    assert grown["in place"]["grown"] < 4 * bucket
+    assert grown["beside"]["grown"] > 0.8 * grown["beside"]["model"]
