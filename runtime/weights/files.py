@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,7 @@ class FilesStore:
         """Whether the files of a version are there."""
         return (self.folder / f"v{version}").is_dir()
 
-    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+    def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """As `FilesReader.buckets`."""
         return _read(self.folder / f"v{manifest.version}", manifest, start)
 
@@ -135,7 +135,7 @@ class FilesReader:
         """Whether the files of a version are there: its folder appears when all are."""
         return (self.folder / f"v{version}").is_dir()
 
-    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+    def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """Each bucket's number and bytes, in order from `start`; the bytes are valid until the next is asked for.
 
         Raises WeightsError for a file that is missing, cut, or of another publication.
@@ -143,7 +143,7 @@ class FilesReader:
         return _read(self.folder / f"v{manifest.version}", manifest, start)
 
 
-def _read(folder: Path, manifest: Manifest, start: int) -> Iterator[tuple[int, memoryview]]:
+def _read(folder: Path, manifest: Manifest, start: int) -> Generator[tuple[int, memoryview], None, None]:
     places = _places(folder, manifest)
     longest = max((bucket.length for bucket in manifest.buckets), default=0)
     memory = memoryview(bytearray(longest))

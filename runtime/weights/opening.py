@@ -7,7 +7,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,7 +50,7 @@ class WeightStore(Protocol):
         """The versions whose bytes are there, rising."""
         ...
 
-    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+    def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """Each bucket's number and bytes from number `start` on. Raises WeightsError for what cannot be read."""
         ...
 
@@ -96,6 +96,10 @@ def open_source(
     `manifests`: the run's folder of manifests; `device`: where the buckets are wanted; `receiver`: who asks, as
     the trainer's log has it. It goes by the access that holds when it is opened.
     """
+    if weights.road == "stream":
+        from .stream import StreamSource
+
+        return StreamSource(manifests, receiver=receiver, within=weights.within)
     if weights.store == "files" and weights.folder is not None:
         return FilesReader(weights.folder, run)
     return ShmReader(run, root=shm_root)

@@ -17,7 +17,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +114,7 @@ class ShmPublisher:
         """Whether the buckets of a version are there."""
         return self._folder(version).is_dir()
 
-    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+    def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """As `ShmReader.buckets`."""
         return _read(self.folder, manifest, start)
 
@@ -144,7 +144,7 @@ class ShmReader:
         """Whether the buckets of a version are there: its folder appears when all are."""
         return (self.folder / f"v{version}").is_dir()
 
-    def buckets(self, manifest: Manifest, start: int = 0) -> Iterator[tuple[int, memoryview]]:
+    def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """Each bucket's number and bytes, in order from `start`; the bytes are valid until the next is asked for.
 
         Raises WeightsError for a bucket that is missing, cut or too long.
@@ -157,7 +157,7 @@ def bucket_path(folder: Path, number: int) -> Path:
     return folder / f"b{number:05d}"
 
 
-def _read(folder: Path, manifest: Manifest, start: int) -> Iterator[tuple[int, memoryview]]:
+def _read(folder: Path, manifest: Manifest, start: int) -> Generator[tuple[int, memoryview], None, None]:
     longest = max((bucket.length for bucket in manifest.buckets), default=0)
     memory = memoryview(bytearray(longest))
     for number, bucket in enumerate(manifest.buckets[start:], start):
