@@ -1,0 +1,88 @@
+"""A run of real processes that is killed and goes on: from disk alone, and beside replicas that stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from resumed_kit import Asking, judged, manifests, playing, served
+
+from sluicegate.runtime.checkpoints import Checkpoints
+from sluicegate.runtime.controller.roster import Roster
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(folder, "--save", "2") as first:
+        first.until("begun: version 0 is published")
+        first.until("step 1, version 1: ")
+        first.until("step 2, version 2: ")
+        first.until("saved in .*: step 2")
+        first.kill_all()
+    with Roster(folder / "register.db", looks=True) as roster:
+        before = {life.incarnation for life in roster.lives()}
+    taken = manifests(folder).versions()
+    found = Checkpoints(folder / "checkpoints").latest()
+    assert found.checkpoint is not None
+    assert found.passed_over == {}
+    state = found.checkpoint.state
+    with playing(folder, "--save", "2") as second:
+        said = second.until(r"resumed from (\S+): step (\d+), published as version (\d+)")
+        version = int(said[3])
+        assert (said[1], int(said[2]), version > max(taken)) == (found.checkpoint.path.name, state.step, True)
+        # What the trainer restored, and what every replica then proved to hold, is what was saved, to the bit.
+        restored, saved = manifests(folder).get(version), found.checkpoint.manifests.get(state.published)
+        assert (restored.step, restored.digest) == (state.step, saved.digest)
+        step = second.until(r"step (\d+), version (\d+): ")
+        assert (int(step[1]), int(step[2])) == (state.step + 1, version + 1)
+        second.until("saved in")
+        lives = [life.incarnation for life in second.living("rollout")]
+        assert len(lives) == 2
+        assert not before & set(lives)
+        second.end()
+    made = set[int]().union(*(served(folder, life) for life in lives))
+    assert min(made) == version, "nothing is served before the restored weights are"
+    verdict = judged(folder)
+    assert verdict.valid, verdict.refusal
+
+
+def test_a_trainer_that_was_killed_goes_on_three_steps_back_while_the_replicas_serve(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(folder, "--save", "4") as run:
+        run.until("saved in .*: step 4")
+        run.until("step 7, ")
+        replicas = [life.incarnation for life in run.living("rollout")]
+        [trainer] = run.living("trainer")
+        with Asking(run) as asking:
+            run.kill(trainer)
+            run.until("the trainer has ended: ")
+            digests = {version: manifests(folder).get(version).digest for version in manifests(folder).versions()}
+            before = len(asking.answers)
+            said = run.until(r"(\S+) goes on from (\S+): step (\d+), published as version (\d+)")
+            meanwhile = asking.answers[before:]
+            found = run.until(r"step (\d+), version (\d+): reward \S+, staleness (\S+)")
+        step, version = int(said[3]), int(said[4])
+        assert (said[1], step) == ("trainer.2", 4)
+        assert version > max(digests)
+        store = manifests(folder)
+        # A label of an abandoned version still tells its step and its weights; the restored one has them anew.
+        told = {each: (store.get(each).step, store.get(each).digest) for each in (4, 5, 6, 7, version)}
+        assert {each: step for each, (step, _) in told.items()} == {4: 4, 5: 5, 6: 6, 7: 7, version: 4}
+        assert told[version][1] == told[4][1] == digests[4]
+        assert len({digest for _, digest in told.values()}) == 4
+        assert len(meanwhile) > 4, "replicas serve while there is no trainer"
+        assert {len(labels) for labels in asking.answers} == {40}
+        assert {label for labels in meanwhile for label in labels} <= {*digests, version}
+        assert all(labels == sorted(labels) for labels in asking.answers)
+        assert (int(found[1]), int(found[2])) == (5, version + 1)
+        run.until("saved in .*: step 8")
+        assert [life.incarnation for life in run.living("rollout")] == replicas
+        run.end()
+    with Roster(folder / "register.db", looks=True) as roster:
+        assert [life.incarnation for life in roster.lives("rollout")] == replicas, "no replica was replaced"
+    made = set[int]().union(*(served(folder, life) for life in replicas))
+    assert {7, version + 1} <= made
+    verdict = judged(folder)
+    assert verdict.valid, verdict.refusal

@@ -1,0 +1,175 @@
+"""The run of `examples.resumed` as somebody runs it: its processes, what it prints, what lies in its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+from traced_run import Process
+
+from sluicegate.protocol.client import dial
+from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.runtime.controller.roster import Life, Roster
+from sluicegate.runtime.tracelog import merge_stopped
+from sluicegate.runtime.weights import ManifestStore
+from sluicegate.spec.traces import Verdict, validate
+from sluicegate.statemachines.session import Rebinding, Session
+
+ROOT = Path(__file__).resolve().parents[2]
+WITHIN_S = 240.0
+
+
+class Playing:
+    """One life of the run. What it prints is kept in `said`."""
+
+    def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
+        self.folder, self.process = folder, process
+        self.said: list[str] = []
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Read on until a line that the pattern is found in."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError(f"it ended without {pattern!r}:\n{''.join(self.said)}\n{self.logs()}")
+
+    def living(self, role: str | None = None) -> list[Life]:
+        with Roster(self.folder / "register.db", looks=True) as roster:
+            return [life for life in roster.living(role) if life.pid]
+
+    def kill(self, life: Life) -> None:
+        os.kill(life.pid, signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """End every process at once, by SIGKILL."""
+        if self.process.poll() is None:
+            # Whoever starts processes again does not see their ends, and they do not see its end first.
+            self.process.send_signal(signal.SIGSTOP)
+        for life in self.living():
+            with suppress(ProcessLookupError):
+                os.kill(life.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait(30)
+        until = time.monotonic() + 30
+        while any(Path(f"/proc/{life.pid}").exists() for life in self.living()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+    def end(self) -> str:
+        """Have it end; what it said since."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.stdout is not None
+        said = self.process.stdout.read()
+        assert self.process.wait(120) == 130, said
+        return said
+
+    def logs(self) -> str:
+        return "\n".join(f"{p.name}:\n{p.read_text()[-2000:]}" for p in sorted(self.folder.glob("processes/*.log")))
+
+
+@contextmanager
+def playing(folder: Path, *words: str) -> Iterator[Playing]:
+    """The run, started in this folder; nothing of it is left when the context is left."""
+    folder.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "examples.resumed", str(folder), *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    made = Playing(folder, process)
+    try:
+        yield made
+    finally:
+        made.kill_all()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+class Asking:
+    """Requests to every replica that lives, one after another, as an agent of its own; `answers` has their labels."""
+
+    def __init__(self, playing: Playing) -> None:
+        self.answers: list[list[int]] = []
+        self._replicas = playing.living("rollout")
+        self._log = Process(playing.folder / "trace", "asking.1", (playing.folder / "name").read_text())
+        self._is_over = threading.Event()
+        self._thread = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        self._asked = self._thread.submit(lambda: asyncio.run(self._ask()))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        self._asked.result(WITHIN_S)
+        self._log.log.close()
+
+    async def _ask(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for life in self._replicas:
+                group.create_task(self._ask_one(life))
+
+    async def _ask_one(self, life: Life) -> None:
+        async with dial(life.data) as channel:
+            data: Any = rollout_pb2_grpc.RolloutStub(channel)
+            for number in itertools.count():
+                if self._is_over.is_set():
+                    return
+                await self._turn(data, life, f"asking-{life.name}-{number}")
+
+    async def _turn(self, data: Any, life: Life, session: str) -> None:
+        lease = f"{session}.1"
+        self._log.born(Session, session, policy=Rebinding.NEVER)
+        self._log.step(session, Session.BeginTurn(lease=lease), lease)
+        sampling = rollout_pb2.SamplingParams(max_tokens=40, temperature=1.0, top_p=1.0, seed=1)
+        request = rollout_pb2.GenerateRequest(
+            request_id=lease, session=session, prompt_token_ids=(3, 4), sampling=sampling, hold=60.0
+        )
+        labels: list[int] = []
+        async for chunk in data.Generate(request, timeout=120.0):
+            if chunk.lease:
+                bound = Session.Bound(replica=life.name, incarnation=life.incarnation)
+                self._log.step(session, bound, lease)
+            labels += [span.version for span in chunk.spans for _ in range(span.count)]
+        self._log.step(session, Session.EndTurn(lease=lease), lease)
+        self.answers.append(labels)
+
+
+def manifests(folder: Path) -> ManifestStore:
+    return ManifestStore(folder / "manifests")
+
+
+def served(folder: Path, incarnation: str) -> set[int]:
+    """The versions that made tokens of the requests that this life of a replica let in, by its receipts."""
+    path = folder / "trace" / f"{incarnation.partition('.')[0]}.{incarnation}.ndjson"
+    begun, made = set[str](), set[int]()
+    for line in map(json.loads, path.read_text().splitlines()):
+        if line.get("machine") != "Lease":
+            continue
+        # What an earlier life let in is accounted for by the next one.
+        if line["line"] == "new" and not line["restored"]:
+            begun.add(line["instance"])
+        elif line.get("fact") == "receipt" and line["instance"] in begun:
+            made |= {version for version, _ in line["values"]["spans"]}
+    return made
+
+
+def judged(folder: Path) -> Verdict:
+    """The judgement over the logs of all lives, which have ended."""
+    merge_stopped(folder / "trace", folder / "trace.ndjson")
+    return validate(folder / "trace.ndjson")
