@@ -7,6 +7,31 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class DigestsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HeldDigests(_message.Message):
+    __slots__ = ("replica", "incarnation", "version", "digests", "why")
+    class DigestsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    replica: str
+    incarnation: str
+    version: int
+    digests: _containers.ScalarMap[str, str]
+    why: str
+    def __init__(self, replica: _Optional[str] = ..., incarnation: _Optional[str] = ..., version: _Optional[int] = ..., digests: _Optional[_Mapping[str, str]] = ..., why: _Optional[str] = ...) -> None: ...
+
 class ShowRequest(_message.Message):
     __slots__ = ("leases",)
     LEASES_FIELD_NUMBER: _ClassVar[int]

@@ -40,6 +40,11 @@ class FrontStub:
                 request_serializer=sluicegate_dot_v1_dot_front__pb2.ShowRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_front__pb2.Standing.FromString,
                 _registered_method=True)
+        self.Digests = channel.unary_unary(
+                '/sluicegate.v1.Front/Digests',
+                request_serializer=sluicegate_dot_v1_dot_front__pb2.DigestsRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_front__pb2.HeldDigests.FromString,
+                _registered_method=True)
 
 
 class FrontServicer:
@@ -52,6 +57,13 @@ class FrontServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Digests(self, request, context):
+        """What the ranks hold, read from their memory now. Changes nothing, and holds up no request.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FrontServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -59,6 +71,11 @@ def add_FrontServicer_to_server(servicer, server):
                     servicer.Show,
                     request_deserializer=sluicegate_dot_v1_dot_front__pb2.ShowRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_front__pb2.Standing.SerializeToString,
+            ),
+            'Digests': grpc.unary_unary_rpc_method_handler(
+                    servicer.Digests,
+                    request_deserializer=sluicegate_dot_v1_dot_front__pb2.DigestsRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_front__pb2.HeldDigests.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -88,6 +105,33 @@ class Front:
             '/sluicegate.v1.Front/Show',
             sluicegate_dot_v1_dot_front__pb2.ShowRequest.SerializeToString,
             sluicegate_dot_v1_dot_front__pb2.Standing.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Digests(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Front/Digests',
+            sluicegate_dot_v1_dot_front__pb2.DigestsRequest.SerializeToString,
+            sluicegate_dot_v1_dot_front__pb2.HeldDigests.FromString,
             options,
             channel_credentials,
             insecure,

@@ -131,7 +131,7 @@ class StageRequest(_message.Message):
     def __init__(self, version: _Optional[int] = ...) -> None: ...
 
 class StageAnswer(_message.Message):
-    __slots__ = ("version", "digests")
+    __slots__ = ("version", "digests", "at_install")
     class DigestsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -141,6 +141,8 @@ class StageAnswer(_message.Message):
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     VERSION_FIELD_NUMBER: _ClassVar[int]
     DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    AT_INSTALL_FIELD_NUMBER: _ClassVar[int]
     version: int
     digests: _containers.ScalarMap[str, str]
-    def __init__(self, version: _Optional[int] = ..., digests: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    at_install: bool
+    def __init__(self, version: _Optional[int] = ..., digests: _Optional[_Mapping[str, str]] = ..., at_install: _Optional[bool] = ...) -> None: ...

@@ -85,7 +85,9 @@ class RolloutServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Stage(self, request, context):
-        """Receive and verify a version beside the one that is served, so that an install only has to commit.
+        """Receive and verify a version beside the one that is served, so that an install only has to commit. The gate may
+        be open, and what is served is not touched whatever becomes of it. Repeats for a version that is staged or served
+        are answered at once, those made meanwhile when it is there.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -3,6 +3,7 @@
 Rules of this file:
 
 - No operation runs meanwhile: one that begins ends this for all.
+- Weights are staged first: who cannot do that stays as it is, and is tried again.
 - What is published may be raised meanwhile, by a gate that is above it; all then go on to the new one.
 - Nothing is raised out of the tasks: what became of one is its result.
 """
@@ -63,7 +64,9 @@ class CatchingUp:
     async def _come_home(self, replica: str) -> MemberError | None:
         controller = self._controller
         try:
-            await self._follow(controller.member(replica))
+            member = controller.member(replica)
+            await member.while_alive(self._stage(member))
+            await self._follow(member)
         except MemberError as failure:
             self.why_not[replica] = str(failure)
             return failure
@@ -72,6 +75,19 @@ class CatchingUp:
             return MemberError(f"{replica} has not caught up: {found}")
         self.why_not.pop(replica, None)
         return None
+
+    async def _stage(self, member: Member) -> None:
+        """Bring the weights beside those that it has, in time of its own, where nothing has to be done before."""
+        controller, version = self._controller, self._controller.published
+        try:
+            gate = (await member.gate.get()).snapshot
+        except CallError as error:
+            raise as_member_error(error) from error
+        is_free = gate.lent is None and gate.state not in ("INSTALLING", "POISONED")
+        if version is not None and is_free and not (gate.version == version and gate.resident):
+            if not controller.is_durable(version):
+                raise MemberError(f"the bytes of version {version} are not there any more")
+            await member.stage(version, controller.settings.staging)
 
     async def _follow(self, member: Member) -> None:
         """Until the member is at what is published, whatever that becomes. Raises MemberError, Overruled."""

@@ -25,7 +25,8 @@ class ControllerConfig:
     `wait` did not end; `minimum`: the fewest members that an operation goes on with before it installs.
     `deadline_ms`: how long an operation may take; `takeover_ms`: how long it may take until another controller
     rules; together the longest that a gate stays closed. `call_ms`: how long one call to a gate may take;
-    `leave_ms`: how long sessions may take to go from a replica that leaves. `patience`: how many probes, one a
+    `leave_ms`: how long sessions may take to go from a replica that leaves; `staging_ms`: how long a replica may take
+    to receive a version while its gate is still open. `patience`: how many probes, one a
     second, a replica may miss in a row before it is dead and replaced.
     """
 
@@ -42,6 +43,7 @@ class ControllerConfig:
     takeover_ms: int = 15_000
     call_ms: int = 5_000
     leave_ms: int = 60_000
+    staging_ms: int = 120_000
     stop_ms: int = 5_000
     patience: int = 5
     shm_root: Path | None = None
@@ -53,7 +55,7 @@ class ControllerConfig:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
-            leave_ms=self.leave_ms, stop_ms=self.stop_ms, patience=self.patience,
+            leave_ms=self.leave_ms, staging_ms=self.staging_ms, stop_ms=self.stop_ms, patience=self.patience,
         )  # fmt: skip
         if not 0 <= self.port < 65536:
             raise ValueError(f"port is {self.port}: give one from 1 to 65535, or 0 for one from the system")
@@ -64,4 +66,5 @@ class ControllerConfig:
         return SyncSettings(
             mode=self.mode, minimum=self.minimum, deadline=self.deadline_ms / 1000, takeover=self.takeover_ms / 1000,
             call=self.call_ms / 1000, escalation=self.escalation, patience=self.patience,
+            staging=self.staging_ms / 1000,
         )  # fmt: skip

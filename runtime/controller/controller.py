@@ -32,12 +32,10 @@ from ..weights import ManifestStore
 from .catching import CatchingUp
 from .health import probe
 from .member import Member, MemberError, Overruled, as_member_error, nobody_trains
-from .register import Register, RegisterError
+from .operating import Operating
+from .register import Register
 from .replicas import ReplicaActions
 from .sync import INSTANCE, Operation, SyncActions, SyncFailed, SyncSettings
-
-KEPT = 100
-"""How many operations are remembered."""
 
 GRACE_S = 1.0
 """How long outputs of the machines may go on once the controller is left."""
@@ -67,8 +65,7 @@ class Controller:
         self.why_overruled = ""
         self.paused: Operation | None = None
         self._hold = asyncio.Event()
-        self._alone = asyncio.Lock()
-        self._operating: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._group = Tasks()
         self.catching = CatchingUp(self, self._group, uses_device)
         self.changed = Signal()
@@ -76,6 +73,7 @@ class Controller:
         self._replica_actions, self._has_bytes = actions, has_bytes
         self._actions = SyncActions(settings, register, manifests, self.member, self.is_durable, self.overrule)
         self.log = log
+        self._operating = Operating(self, self._actions)
         self.syncs = self._host(SYNC, self._actions)
         self._actions.host = self.syncs
         self.replicas = self._host(REPLICA, actions)
@@ -128,7 +126,7 @@ class Controller:
     def stop(self) -> None:
         """End at once: operations and catching up are given up, and gates are left as they are."""
         self.catching.stop()
-        for task in self._operating:
+        for task in self._tasks:
             task.cancel()
 
     def overrule(self, why: str) -> None:
@@ -321,67 +319,17 @@ class Controller:
         return SyncFailed(said, reason, retry=operation.retry, operation=operation)
 
     def _begin(self, operation: Operation) -> asyncio.Task[None]:
-        task = self._group.create_task(self._operate(operation))
-        self._operating.add(task)
-        task.add_done_callback(self._operating.discard)
+        task = self._group.create_task(self._operating.run(operation))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self.changed.notify())
         return task
-
-    async def _operate(self, operation: Operation) -> None:
-        is_pause = operation.during is not None and not operation.lends
-        try:
-            async with self._alone:
-                midway = await self.catching.end(self.settings.call)
-                if self.overruled.is_set():
-                    operation.end("overruled: a higher term rules")
-                    return
-                states = ("SERVING", "SUSPECT") if is_pause else ("SYNCING", "SERVING", "SUSPECT")
-                operation.members = tuple(
-                    r for r in self.members
-                    if self.state_of(r) in states and r not in midway and not (is_pause and self.is_behind(r))
-                )  # fmt: skip
-                try:
-                    operation.epoch = self.register.next_epoch()
-                except RegisterError as error:
-                    operation.reason, operation.retry = "register", True
-                    operation.end(f"refused: {error}")
-                    return
-                operation.extend()
-                self._actions.operation = operation
-                self.operations.append(operation)
-                del self.operations[:-KEPT]
-                begin = Sync.Begin(
-                    epoch=operation.epoch, version=operation.version, members=frozenset(operation.members),
-                    mode=operation.mode, lend=is_pause or operation.lends,
-                )  # fmt: skip
-                outcome = self.syncs.step(INSTANCE, begin, cause=f"{self.term}.{operation.epoch}")
-                if outcome.refused:
-                    operation.reason, operation.retry = outcome.reason, outcome.retry
-                    operation.end(f"refused: {outcome.text}")
-                    return
-                await operation.done.wait()
-                if not self.overruled.is_set():
-                    for replica in operation.members:
-                        self._conclude(replica, operation)
-        finally:
-            if self.paused is operation:
-                self.paused = None
-
-    def _conclude(self, replica: str, operation: Operation) -> None:
-        member, published = self.members.get(replica), self.published
-        if member is None or not self.is_alive(member.incarnation):
-            return
-        if replica in operation.closed and published is not None:
-            self.tell(member.incarnation, Replica.Synced(version=published))
-        else:
-            why = operation.left_behind().get(replica, "the operation went on without it")
-            self.tell(member.incarnation, Replica.LeftBehind(why=why))
 
     # -- catching up -----------------------------------------------------------------------------
 
     async def catch_up(self, replica: str) -> None:
         """Bring one member to the published version by `converge`. Raises MemberError."""
-        async with self._alone:
+        async with self._operating.alone:
             task = self.catching.begin(replica)
         await asyncio.wait((task,))
         if task.cancelled():
@@ -391,7 +339,7 @@ class Controller:
 
     def begin_catching_up(self) -> None:
         """Bring home whoever is behind, if no operation runs."""
-        if not self._alone.locked():
+        if not self._operating.alone.locked():
             for replica in self.members:
                 if self.is_behind(replica):
                     self.catching.begin(replica)

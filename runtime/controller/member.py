@@ -6,6 +6,8 @@ Rules of this file:
   off is taken up again. It ends when nothing more can come: the incarnation has ended.
 - Operation ids say what they are for; one is used again only while no answer has arrived.
 - A gate that refuses the term has a higher one: that is nobody's failure, and is told apart.
+- Weights are staged before a gate is sealed for them, and again before an install that comes without a seal: a
+  road that is out of reach costs a try, and no gate.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ import itertools
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from grpc import aio
+from grpc import StatusCode, aio
 
 from ...protocol.client import CallError, Refused, Reply, Unreachable, dial
+from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GateClient
 from ...statemachines.sorts import Mode
 from .converge import Advice, Next, converge, reaches
@@ -64,12 +67,14 @@ async def nobody_trains() -> bool:
 class Member:
     """One incarnation of a replica. Times are in seconds.
 
-    `control` and `data` are `host:port`; `term` is the controller's, `settle` how long one call may take.
+    `control` and `data` are `host:port`, `data` is empty where weights are not staged; `term` is the controller's,
+    `call` how long one call may take.
     """
 
     def __init__(self, replica: str, incarnation: str, control: str, data: str, *, term: int, call: float) -> None:
         self.replica, self.incarnation, self.control, self.data = replica, incarnation, control, data
         self._channel: aio.Channel = dial(control)
+        self._data: aio.Channel | None = dial(data) if data else None
         self.gate = GateClient(self._channel, replica, incarnation=incarnation, deadline=call)
         self.term = term
         self._numbers = itertools.count(1)
@@ -95,7 +100,25 @@ class Member:
             await asyncio.gather(doing, ended, return_exceptions=True)
 
     async def close(self) -> None:
-        await self._channel.close()
+        for channel in filter(None, (self._channel, self._data)):
+            await channel.close()
+
+    async def stage(self, version: int, within: float) -> None:
+        """Have it receive a version beside the one that it serves; whatever becomes of that, its gate stays as it is.
+
+        One that stages nothing gets it when it installs. Raises MemberError.
+        """
+        if self._data is None:
+            return
+        stub: Any = rollout_pb2_grpc.RolloutStub(self._data)
+        try:
+            await stub.Stage(rollout_pb2.StageRequest(version=version), timeout=within)
+        except aio.AioRpcError as error:
+            if error.code() == StatusCode.UNIMPLEMENTED:
+                return
+            late = error.code() == StatusCode.DEADLINE_EXCEEDED
+            said = f"it took longer than {within:.3g} s" if late else error.details()
+            raise MemberError(f"{self.incarnation} could not stage version {version}: {said}") from error
 
     def operation(self, epoch: int, event: str) -> str:
         """A new operation id."""
@@ -192,6 +215,7 @@ class Member:
         `version` still is what is wanted. Raises Above where the target is, or is to be, another; MemberError
         when it cannot be done, or not within `within` seconds; Overruled.
         """
+        is_staged = False
         try:
             async with asyncio.timeout(within):
                 while True:
@@ -216,6 +240,9 @@ class Member:
                             # An install that finds no bytes poisons its gate.
                             text = f"the bytes of version {version} are not there any more"
                             raise MemberError(f"{self.incarnation} cannot be brought home: {text}")
+                        case Next.SEAL | Next.INSTALL if gate.lent is None and not is_staged:
+                            await self.stage(version, within)
+                            is_staged = True
                         case _:
                             await self._try(advice, gate, version, digests, mode, window_ms, seen.number, within)
         except TimeoutError:

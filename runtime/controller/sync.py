@@ -32,12 +32,13 @@ INSTANCE = "sync"
 
 @dataclass(frozen=True, slots=True)
 class SyncSettings:
-    """How an operation runs. `deadline`, `takeover` and `call` in seconds.
+    """How an operation runs. `deadline`, `takeover`, `call` and `staging` in seconds.
 
     The gates' window is the sum of the first two: a gate may stay closed for an operation and for a new
     controller to take it over. `drain_share` of the deadline is for sealing and draining. A replica whose
     drain did not end in its time under `wait` is drained by `escalation` the next time. One that misses
-    `patience` probes in a row is dead.
+    `patience` probes in a row is dead. `staging` is how long a replica may take to receive a version while its gate
+    is still open.
     """
 
     mode: Mode = Mode.KEEP
@@ -48,6 +49,7 @@ class SyncSettings:
     drain_share: float = 0.7
     escalation: Mode = Mode.ABORT
     patience: int = 5
+    staging: float = 120.0
 
     @property
     def window_ms(self) -> int:
@@ -73,7 +75,8 @@ class Operation:
 
     `during` runs between the drain and the install, with `lends` while the devices are lent; `trouble` is what
     it raised. `allowed` is the deadline in seconds, begun anew by `extend`. `closed` are the members that are
-    open again; `reason` and `retry` are those of a refusal to begin.
+    open again; `reason` and `retry` are those of a refusal to begin. `unstaged` are replicas that take no part, since
+    they could not stage the version.
     """
 
     version: int
@@ -87,6 +90,7 @@ class Operation:
     marks: dict[str, float] = field(default_factory=dict)
     dropped: dict[str, str] = field(default_factory=dict)
     declined: dict[str, str] = field(default_factory=dict)
+    unstaged: dict[str, str] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
     outcome: str = ""
     reason: str = ""
@@ -113,8 +117,8 @@ class Operation:
             self.done.set()
 
     def left_behind(self) -> dict[str, str]:
-        """The members that it went on without, and why."""
-        reasons = {**self.declined, **self.dropped}
+        """The replicas that it went on without, and why."""
+        reasons = {**self.unstaged, **self.declined, **self.dropped}
         return {r: why for r, why in reasons.items() if r not in self.closed}
 
 

@@ -75,8 +75,8 @@ class Update:
         marks = operation.marks
         return cls(
             operation.version, at, reward, metrics, gather_s, train_s, publish_s,
-            pause_s=marks["end"],
-            drain_s=marks["drained"],
+            pause_s=marks["end"] - marks.get("staged", 0.0),
+            drain_s=marks["drained"] - marks.get("staged", 0.0),
             install_s=marks["recorded"] - marks["drained"],
             reopen_s=marks["end"] - marks["recorded"],
             members=operation.members,

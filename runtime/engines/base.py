@@ -38,6 +38,10 @@ class NotStaged(EngineError):
     """A commit of a version that is not staged."""
 
 
+class NoStaging(NotStaged):
+    """Nothing can ever be staged here: the engine finds the weights that it commits by itself."""
+
+
 class InstallFailed(EngineError):
     """A commit stopped half-way: the resident weights are in doubt, the engine must be replaced."""
 
@@ -199,9 +203,11 @@ class Engine(Protocol):
         ...
 
     async def stage(self, manifest: Manifest, source: BucketSource) -> None:
-        """Receives and verifies weights beside the resident ones; requests run on meanwhile.
+        """Receives and verifies weights beside the resident ones, so that `commit` only has to change them; requests
+        run on meanwhile. One that installs in place only judges whether they fit. A version that is staged or
+        resident already is not received again; another one that was staged is given up.
 
-        Raises WeightsError, or EngineError while memory is released; the resident weights are untouched.
+        Raises WeightsError, EngineError while memory is released, NoStaging; the resident weights are untouched.
         """
         ...
 

@@ -10,6 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import contextlib
+import mmap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,13 +34,21 @@ def build(folder: Path, device: torch.device, dtype: torch.dtype, attention: str
                 # A tied one stays tied.
                 made = zeroed.get(id(parameter))
                 if made is None:
-                    content = torch.zeros(parameter.shape, dtype=parameter.dtype, device=device)
-                    made = zeroed[id(parameter)] = torch.nn.Parameter(content, requires_grad=False)
+                    made = torch.nn.Parameter(zeros(parameter.shape, parameter.dtype, device), requires_grad=False)
+                    zeroed[id(parameter)] = made
                 module._parameters[name] = made
         for name, buffer in module._buffers.items():
             if buffer is not None and name not in module._non_persistent_buffers_set:
                 buffer.zero_()
     return model.to(device)
+
+
+def zeros(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros; on the host, of memory that the system gives once it is written: a start takes none for them."""
+    size = shape.numel() * dtype.itemsize
+    if device.type != "cpu" or size < mmap.PAGESIZE:
+        return torch.zeros(shape, dtype=dtype, device=device)
+    return torch.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype=dtype).view(shape)
 
 
 @contextlib.contextmanager

@@ -106,7 +106,7 @@ class TorchModel:
         """Takes the memory back, zeroed: nothing of an older version may be served by mistake."""
         if self.released:
             for name, tensor in self.tensors.items():
-                tensor.data = torch.zeros(self._shapes[name], dtype=tensor.dtype, device=self.device)
+                tensor.data = skeleton.zeros(self._shapes[name], tensor.dtype, self.device)
             self.released = False
 
     def synchronize(self) -> None:

@@ -25,7 +25,7 @@ from ..engines import (
     FinishReason,
     Health,
     InstallFailed,
-    NotStaged,
+    NoStaging,
     Request,
     Resident,
     Sink,
@@ -215,7 +215,7 @@ class BlockEngine:
 
     async def stage(self, manifest: Manifest, source: BucketSource) -> None:
         """Blocks have a server that finds its weights itself."""
-        raise NotStaged("this server gets its weights in its install hook")
+        raise NoStaging("this server gets its weights in its install hook")
 
     async def commit(self, version: int) -> dict[str, str]:
         """See `Engine.commit`: has the server install, and all its caches emptied."""

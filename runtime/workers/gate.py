@@ -24,7 +24,7 @@ from ...protocol.tasks import Tasks
 from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
-from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NotStaged
+from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NoStaging, NotStaged
 from ..tracelog import TraceLog
 
 if TYPE_CHECKING:
@@ -188,12 +188,15 @@ class GateActions:
     async def stage(self, version: int) -> Manifest:
         """Receive and verify a version beside the resident one.
 
-        Raises FileNotFoundError, ManifestError, WeightsError, NotStaged where there is no road for weights;
-        what is resident stays.
+        Raises FileNotFoundError, ManifestError, WeightsError, NoStaging where there is no road for weights, another
+        EngineError while memory is lent; what is resident stays.
         """
         if self._manifests is None or self._source is None:
-            raise NotStaged(f"version {version} cannot be staged here: give manifests and a source of buckets")
+            raise NoStaging(f"version {version} cannot be staged here: give manifests and a source of buckets")
         manifest = await asyncio.to_thread(self._manifests.get, version)
+        if self.live.lent is None:
+            # The device was given back, and nothing has been installed since.
+            await self._engine.restore_memory()
         await self._engine.stage(manifest, self._source)
         return manifest
 

@@ -23,7 +23,7 @@ from ...protocol.generated import rollout_pb2_grpc as rpc
 from ...protocol.guard import caller_name
 from ...protocol.refusals import INCARNATION, MALFORMED, refuse
 from ...statemachines.sorts import Ending
-from ..engines import EngineError, Request, Token
+from ..engines import EngineError, NoStaging, Request, Token
 from ..weights import ManifestError, WeightsError
 from .door import Call, Refusal
 from .front import Front
@@ -102,6 +102,8 @@ class RolloutServicer(rpc.RolloutServicer):
             await self._refuse(context, StatusCode.NOT_FOUND, WEIGHTS, str(error), retry=False, event="Stage")
         except (ManifestError, WeightsError) as error:
             await self._refuse(context, StatusCode.FAILED_PRECONDITION, WEIGHTS, str(error), retry=False, event="Stage")
+        except NoStaging:
+            return pb.StageAnswer(version=request.version, at_install=True)
         except EngineError as error:
             # Its memory is lent, or it ends: what is resident stays, and a later install stages by itself.
             await self._refuse(context, StatusCode.FAILED_PRECONDITION, WEIGHTS, str(error), retry=True, event="Stage")

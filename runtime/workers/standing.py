@@ -10,6 +10,7 @@ from grpc import aio
 
 from ...protocol.generated import front_pb2 as pb
 from ...protocol.generated import front_pb2_grpc as rpc
+from ..engines import EngineError
 
 if TYPE_CHECKING:
     from .front import Front
@@ -44,6 +45,16 @@ class FrontServicer(rpc.FrontServicer):
             leases=[self._lease(run) for run in itertools.islice(open_runs, min(request.leases, MOST))],
         )  # fmt: skip
         return shown
+
+    async def Digests(self, request: pb.DigestsRequest, context: aio.ServicerContext[Any, Any]) -> pb.HeldDigests:
+        front = self._front
+        try:
+            held = await front.engine.resident_digest()
+        except EngineError as error:
+            return pb.HeldDigests(replica=front.replica, incarnation=front.incarnation, why=str(error))
+        return pb.HeldDigests(
+            replica=front.replica, incarnation=front.incarnation, version=held.version, digests=held.digests
+        )
 
     def _lease(self, run: Run) -> pb.OpenLease:
         live, age = self._front.leases.host.live(run.lease), asyncio.get_running_loop().time() - run.began

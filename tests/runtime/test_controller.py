@@ -35,7 +35,7 @@ async def test_two_syncs_in_a_row_open_every_gate_at_the_published_version(cohor
                 cohort.publish(version)
                 operation = await controller.sync(version)
                 assert operation.outcome == "published"
-                assert list(operation.marks) == ["sealed", "drained", "installed", "recorded", "end"]
+                assert list(operation.marks) == ["staged", "sealed", "drained", "installed", "recorded", "end"]
                 for replica in cohort.replicas.values():
                     assert (replica.gate.state, replica.gate.version) == ("OPEN", version)
                 assert register.published == version == controller.published
@@ -123,7 +123,7 @@ async def test_a_joining_replica_serves_only_after_it_caught_up(cohort: Cohort, 
             digest = cohort.replicas["a"].digest
             async with ScriptedReplica("c", "c.1", digest) as late:
                 assert late.gate.state == "SEALED"
-                await controller.join("c", "c.1", late.target, "none")
+                await controller.join("c", "c.1", late.target, "")
                 assert (late.gate.state, late.gate.version) == ("OPEN", 1)
                 assert late.rules()[1:] == [
                     "Seal:reseals", "Drain:drains_2", "Quiesced:quiets", "Install:installs", "Installed:proves_2",
@@ -252,7 +252,7 @@ async def test_a_replica_that_ends_while_it_catches_up_is_that_members_error(coh
             await controller.sync(0)
             async with ScriptedReplica("c", "c.1") as late:
                 controller.replicas.create("c.1", patience=5)
-                await controller.claim("c", "c.1", late.target, "none")
+                await controller.claim("c", "c.1", late.target, "")
             with pytest.raises(MemberError):
                 await controller.catch_up("c")
 

@@ -106,7 +106,7 @@ async def test_a_gate_above_what_is_published_raises_the_target_for_all_if_its_b
             late.host.step("c", Gate.Drain(term=0, epoch=late.gate.epoch))
             await asyncio.sleep(0.05)
             late.host.step("c", Gate.Install(term=0, epoch=late.gate.epoch, version=1, digests={"0": late.digest}))
-            await controller.join("c", "c.1", late.target, "none")
+            await controller.join("c", "c.1", late.target, "")
             assert (late.gate.state, late.gate.version) == ("OPEN", 1)
             assert register.published == 1 == controller.published
             assert controller.is_behind("a")
@@ -130,7 +130,7 @@ async def test_a_gate_above_what_is_published_is_poisoned_if_its_bytes_are_nowhe
             await asyncio.sleep(0.05)
             late.host.step("c", Gate.Install(term=0, epoch=late.gate.epoch, version=1, digests={"0": late.digest}))
             with pytest.raises(MemberError, match="poisoned"):
-                await controller.join("c", "c.1", late.target, "none")
+                await controller.join("c", "c.1", late.target, "")
             assert late.gate.state == "POISONED"
         assert register.published == 0
 
@@ -236,7 +236,7 @@ async def test_a_catch_up_that_does_not_get_on_holds_no_operation_up(cohort: Coh
         await controller.sync(0)
         async with ScriptedReplica("c", "c.1", cohort.replicas["a"].digest) as late:
             late.silent = True
-            joining = asyncio.create_task(controller.join("c", "c.1", late.target, "none"))
+            joining = asyncio.create_task(controller.join("c", "c.1", late.target, ""))
             assert await controller.changed.until(lambda: "c" in controller.members, 10)
             await controller.members["c"].until(lambda g, n: g.state == "DRAINING", 10)
             cohort.publish(1)

@@ -49,8 +49,9 @@ async def test_r54_a_token_keeps_the_version_that_was_read_with_its_step(stage: 
     await stage.update()
     await stage.until(lambda: sum(replica.lease(answer.lease).spans.values()) >= 90)
     assert len(answer.ids) < before[0], "the reader has not come to the update yet"
+    made = replica.lease(answer.lease).spans[0]
     answer.reads.set()
     await stage.ended(answer)
     assert answer.labels == [made_by(token) for token in answer.ids]
-    assert answer.labels.count(0) == before[0]
-    assert dict(replica.lease(answer.lease).spans) == {0: before[0], 1: 120 - before[0]}
+    assert answer.labels.count(0) == made >= before[0]
+    assert dict(replica.lease(answer.lease).spans) == {0: made, 1: 120 - made}

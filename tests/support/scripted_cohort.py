@@ -77,4 +77,4 @@ async def scripted_cohort(folder: Path) -> AsyncIterator[Cohort]:
 
 async def join_all(cohort: Cohort, controller: Controller) -> None:
     for name, replica in cohort.replicas.items():
-        await controller.join(name, replica.incarnation, replica.target, "none")
+        await controller.join(name, replica.incarnation, replica.target, "")
