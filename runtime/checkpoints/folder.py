@@ -18,9 +18,9 @@ from pathlib import Path
 
 from ...protocol.sqlite import claim
 from ...protocol.store import StoreError
-from ..training.checkpoint import CheckpointError
+from ..training.checkpoint import CheckpointError, require_complete, sync
 from ..weights.manifest import Manifest, ManifestError, ManifestStore
-from .index import seal, sync, verify
+from .index import seal, verify
 from .state import RunState, read_state, write_state
 
 STATE, MANIFESTS, TRAINER = "run.json", "manifests", "trainer"
@@ -75,11 +75,15 @@ class Writing:
             if not part.exists():
                 raise CheckpointError(f"{part} was not written: put the state, and save the trainer into it, first")
         with _told(self._partial):
-            seal(self._partial)
+            seal(self._partial, self.trainer)
             if self.path.exists():
                 raise CheckpointError(f"{self.path} exists: a checkpoint is never overwritten, remove it by hand")
             self._partial.rename(self.path)
-            sync(self.path.parent)
+            try:
+                sync(self.path.parent)
+            except OSError:
+                self.path.rename(self._partial)
+                raise
 
 
 class Checkpoints:
@@ -97,8 +101,9 @@ class Checkpoints:
         """The checkpoint in `path`, after every file of it was read. Raises CheckpointError."""
         verify(path)
         state, manifests = read_state(path / STATE), ManifestStore(path / MANIFESTS)
-        if not (path / TRAINER).is_dir():
-            raise CheckpointError(f"{path} lacks the trainer's part: take another checkpoint")
+        trained = require_complete(path / TRAINER, {}).get("step")
+        if trained != state.step:
+            raise CheckpointError(f"{path} is of step {state.step}, and the trainer's part of step {trained}")
         try:
             for version in {state.published, *manifests.versions()}:
                 manifests.get(version)

@@ -3,7 +3,8 @@
 Rules of this file:
 
 - The index is written last; whatever is read is checked first, each file once.
-- What the index does not name is no part of the checkpoint.
+- The trainer's part has an index of its own, which is a file of this one: so its files are read once, too.
+- What no index names is no part of the checkpoint.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from ..files import write_durably
-from ..training.checkpoint import CheckpointError
+from ..training.checkpoint import INDEX as TRAINER_INDEX
+from ..training.checkpoint import CheckpointError, sync
 
 FORMAT = 1
 INDEX = "index.json"
@@ -26,19 +28,23 @@ _AT_ONCE = 8
 """How many files are read at the same time: hashing lets go of the interpreter."""
 
 
-def seal(folder: Path) -> None:
-    """Bring everything in `folder` to the disk, and write the index of it. Raises OSError."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+def seal(folder: Path, trainer: Path) -> None:
+    """Bring everything in `folder` to the disk, and write the index of it. Raises OSError.
+
+    `trainer` is the trainer's part, whose own index covers it.
+    """
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    own = [path for path in files if not path.is_relative_to(trainer) or path == trainer / TRAINER_INDEX]
     for path in files:
         sync(path)
-    digests = {str(path.relative_to(folder)): digest for path, digest in zip(files, _digests(files), strict=True)}
+    digests = {str(path.relative_to(folder)): digest for path, digest in zip(own, _digests(own), strict=True)}
     write_durably(folder / INDEX, json.dumps({"format": FORMAT, "files": digests}, indent=1).encode())
     for path in (*(path for path in folder.rglob("*") if path.is_dir()), folder):
         sync(path)
 
 
 def verify(folder: Path) -> None:
-    """Read every file that the index names. Raises CheckpointError for one that is missing or altered."""
+    """Read every file that the index in `folder` names. Raises CheckpointError for one that is missing or altered."""
     try:
         body = json.loads((folder / INDEX).read_bytes())
         known, files = body["format"], {str(name): str(digest) for name, digest in body["files"].items()}
@@ -62,15 +68,6 @@ def verify(folder: Path) -> None:
                 raise CheckpointError(f"{path} was cut or altered after it was saved: take another checkpoint")
     except OSError as error:
         raise CheckpointError(f"{error.filename or folder} cannot be read ({error.strerror})") from error
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _digests(paths: Iterable[Path]) -> list[str]:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ import torch
 from sluicegate.cli import main
 from sluicegate.runtime.checkpoints import Checkpoints, RunState, Writing
 from sluicegate.runtime.checkpoints.state import FORMAT, read_state, write_state
-from sluicegate.runtime.training.checkpoint import CheckpointError
+from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
 from sluicegate.runtime.weights import Manifest, ShmPublisher
 
 STATE = RunState(run="r", step=4, published=3, newest=4, next_group=9, in_flight=(7, 8), sampler={"seed": 1})
@@ -35,8 +36,9 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
 
 def write(writing: Writing, manifest: Manifest, state: RunState = STATE) -> None:
     writing.put(state, [manifest])
-    writing.trainer.mkdir()
-    (writing.trainer / "weights").write_bytes(b"w" * 1000)
+    prepare(writing.trainer)
+    (partial_of(writing.trainer) / "weights").write_bytes(b"w" * 1000)
+    complete(writing.trainer, {"step": state.step})
 
 
 def save(checkpoints: Checkpoints, manifest: Manifest, state: RunState = STATE) -> Path:
@@ -69,6 +71,16 @@ def test_what_was_saved_is_read_again_and_comes_last_of_all(tmp_path: Path, mani
     assert (first.trainer / "weights").stat().st_size == 1000
 
 
+def test_a_trainers_part_of_another_step_is_not_taken_for_the_runs(tmp_path: Path, manifest: Manifest) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    with checkpoints.begin() as writing:
+        write(writing, manifest)
+        writing.put(replace(STATE, step=5), [manifest])
+        writing.complete()
+    with pytest.raises(CheckpointError, match="is of step 5, and the trainer's part of step 4"):
+        checkpoints.verify(writing.path)
+
+
 def test_one_that_was_not_completed_leaves_nothing(tmp_path: Path, manifest: Manifest) -> None:
     checkpoints = Checkpoints(tmp_path)
 
@@ -86,7 +98,9 @@ def test_one_that_was_not_completed_leaves_nothing(tmp_path: Path, manifest: Man
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("part", ["run.json", "index.json", "trainer/weights", "manifests/v000003.json"])
+@pytest.mark.parametrize(
+    "part", ["run.json", "index.json", "trainer/weights", "trainer/checkpoint.json", "manifests/v000003.json"]
+)
 @pytest.mark.parametrize("how", ["missing", "cut", "altered"])
 def test_a_damaged_one_is_passed_over_with_the_reason(
     part: str, how: str, tmp_path: Path, manifest: Manifest
@@ -240,15 +254,17 @@ SAVES = """
 import sys
 from pathlib import Path
 from sluicegate.runtime.checkpoints import Checkpoints, RunState
+from sluicegate.runtime.training.checkpoint import complete, partial_of, prepare
 from sluicegate.runtime.weights.manifest import ManifestStore
 checkpoints, manifest = Checkpoints(Path(sys.argv[1])), ManifestStore(Path(sys.argv[2])).get(3)
 print("ready", flush=True)
 for step in range(int(sys.argv[3]), 1_000_000):
     with checkpoints.begin() as writing:
         writing.put(RunState(run="r", step=step, published=3, newest=3), [manifest])
-        writing.trainer.mkdir()
+        prepare(writing.trainer)
         for part in range(8):
-            (writing.trainer / f"part-{part}").write_bytes(bytes([step % 256]) * 20_000)
+            (partial_of(writing.trainer) / f"part-{part}").write_bytes(bytes([step % 256]) * 20_000)
+        complete(writing.trainer, {"step": step})
         writing.complete()
     print(step, flush=True)
     checkpoints.prune(2)
@@ -272,9 +288,10 @@ def test_whoever_saves_may_be_killed_at_any_moment_and_the_latest_always_loads(
         try:
             assert saving.stdout is not None
             assert saving.stdout.readline() == "ready\n"
+            told = [int(saving.stdout.readline()) for _ in range(chance.randrange(3))]
             time.sleep(chance.uniform(0.0, 0.12))
             saving.send_signal(signal.SIGKILL)
-            told = [int(line) for line in saving.stdout.read().splitlines()]
+            told += [int(line) for line in saving.stdout.read().splitlines()]
         finally:
             saving.kill()
             saving.wait()

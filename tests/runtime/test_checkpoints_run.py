@@ -26,7 +26,7 @@ from sluicegate.runtime.checkpoints import (
 from sluicegate.runtime.checkpoints.run import LEAP
 from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.roster import Roster
-from sluicegate.runtime.training.checkpoint import CheckpointError
+from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
 from sluicegate.runtime.weights import ManifestStore, ShmPublisher
 
 
@@ -45,8 +45,12 @@ class Trainer:
 
     async def save(self, path: str) -> None:
         self._asked.append("save")
-        await asyncio.to_thread(Path(path).mkdir)
-        await asyncio.to_thread((Path(path) / "step").write_text, str(self.step))
+        await asyncio.to_thread(self._save, Path(path))
+
+    def _save(self, path: Path) -> None:
+        prepare(path)
+        (partial_of(path) / "step").write_text(str(self.step))
+        complete(path, {"step": self.step})
 
     async def load(self, path: str) -> None:
         self._asked.append("load")
