@@ -100,6 +100,10 @@ def open_source(
         from .stream import StreamSource
 
         return StreamSource(manifests, receiver=receiver, within=weights.within)
+    if weights.road == "broadcast":
+        from .broadcast import BroadcastSource
+
+        return BroadcastSource(manifests, receiver=receiver, device=device, within=weights.within)
     if weights.store == "files" and weights.folder is not None:
         return FilesReader(weights.folder, run)
     return ShmReader(run, root=shm_root)

@@ -13,18 +13,22 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Any, NoReturn, TypeVar
 
 from grpc import StatusCode, aio
 
+from ...protocol.access import ACCESS
 from ...protocol.generated import weights_pb2 as pb
 from ...protocol.generated import weights_pb2_grpc as rpc
 from ...protocol.refusals import MALFORMED, refuse
+from ...protocol.tasks import Tasks
 from .calling import write_source
 from .config import WeightsConfig
 from .manifest import Manifest, ManifestError, ManifestStore
 from .mapping import WeightsError
 from .opening import WeightStore
+from .sending import Broadcasts, Receiver, answer
 from .stream import CHUNK_BYTES
 
 _log = logging.getLogger(__name__)
@@ -48,16 +52,27 @@ class WeightsServicer(rpc.WeightsServicer):
 
     SERVICE = "sluicegate.v1.Weights"
 
-    def __init__(self, weights: WeightsConfig, store: WeightStore, manifests: ManifestStore, *, life: str) -> None:
-        """`life`: the incarnation of the trainer."""
+    def __init__(
+        self, weights: WeightsConfig, store: WeightStore, manifests: ManifestStore, *, life: str, device: str = "cpu"
+    ) -> None:
+        """`life`: the incarnation of the trainer; `device`: where it sends from to receivers on devices."""
         self._weights, self._store, self._manifests, self._life = weights, store, manifests, life
-        self._readers = ThreadPoolExecutor(_READERS, "weights")
+        self._device, self._host = device, ACCESS.get().address
 
     async def __aenter__(self) -> WeightsServicer:
+        async with AsyncExitStack() as stack:
+            self._readers = ThreadPoolExecutor(_READERS, "weights")
+            stack.callback(self._readers.shutdown, wait=False, cancel_futures=True)
+            tasks = await stack.enter_async_context(Tasks())
+            self._broadcasts = Broadcasts(
+                self._weights, self._store, tasks, host=self._host, device=self._device
+            )  # fmt: skip
+            stack.callback(self._broadcasts.close)
+            self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, *error: object) -> None:
-        self._readers.shutdown(wait=False, cancel_futures=True)
+    async def __aexit__(self, *error: Any) -> None:
+        await self._stack.__aexit__(*error)
 
     def add_to(self, server: aio.Server) -> None:
         rpc.add_WeightsServicer_to_server(self, server)
@@ -91,6 +106,27 @@ class WeightsServicer(rpc.WeightsServicer):
             )  # fmt: skip
             # An answer would wait behind what is not taken. Cancelled, the call is over at once.
             raise asyncio.CancelledError from None
+
+    async def Join(self, request_iterator: Any, context: Context) -> None:
+        try:
+            begin = await self._first(request_iterator, "begin")
+            manifest = await self._wanted(begin.wanted)
+        except Unwanted as unwanted:
+            await _refuse(context, unwanted)
+        receiver = Receiver(begin.wanted.receiver, begin.wanted.start, begin.nccl)
+        self._broadcasts.enlist(receiver, manifest)
+        await answer(receiver, request_iterator, context, self._weights.within)
+
+    async def _first(self, requests: Any, kind: str) -> Any:
+        """What a call of the receiver begins with. Raises Unwanted for anything else, or nothing."""
+        try:
+            async with asyncio.timeout(self._weights.within):
+                request = await anext(aiter(requests), None)
+        except TimeoutError:
+            request = None
+        if request is None or request.WhichOneof("said") != kind:
+            raise Unwanted(StatusCode.INVALID_ARGUMENT, f"a call begins with {kind}", MALFORMED)
+        return getattr(request, kind)
 
     async def _wanted(self, wanted: pb.Wanted) -> Manifest:
         """The manifest that a receiver asks by. Raises Unwanted."""

@@ -90,7 +90,7 @@ async def test_a_trainer_that_is_started_anew_is_found_and_the_rest_is_fetched(t
             asked.append(request.wanted.start)
             await super().Fetch(request, context)
 
-    with nothing_left():
+    async with nothing_left():
         async with Ending(weights, store, manifests, life="1") as first, Server([first], grace=0.1) as server:
             await first.announce(server.target)
             fetched = asyncio.create_task(staged(trainer, manifest))
@@ -140,19 +140,18 @@ async def test_a_trainer_that_hangs_is_waited_for_no_longer_than_the_bound(tmp_p
     async with serving(tmp_path, road="stream", within_ms=700) as trainer:
         manifest = trainer.publish()
         hanging = Hanging(trainer.weights, trainer.store, trainer.manifests, life="2")
-        with nothing_left():
-            async with hanging, Server([hanging], grace=0.1) as server:
-                await hanging.announce(server.target)
-                began = time.monotonic()
-                with pytest.raises(WeightsError, match=r"did not come in .* sent nothing for 0.7 s"):
-                    await staged(trainer, manifest)
-                assert time.monotonic() - began < 3
+        async with nothing_left(), hanging, Server([hanging], grace=0.1) as server:
+            await hanging.announce(server.target)
+            began = time.monotonic()
+            with pytest.raises(WeightsError, match=r"did not come in .* sent nothing for 0.7 s"):
+                await staged(trainer, manifest)
+            assert time.monotonic() - began < 3
 
 
 async def test_a_replica_that_takes_nothing_is_given_up_and_may_go_on_later(tmp_path: Path) -> None:
     async with serving(tmp_path, road="stream", within_ms=1_000, bucket_bytes=1 << 20) as trainer:
         manifest = trainer.publish(named=LARGE)
-        with nothing_left():
+        async with nothing_left():
             begun = iter(trainer.source().buckets(manifest))
             assert (await asyncio.to_thread(next, begun))[0] == 0
             # Meanwhile the trainer fills what the connection holds, and then waits for at most its bound.
