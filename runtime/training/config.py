@@ -21,7 +21,8 @@ class TrainingConfig:
     say nothing of the answers.
 
     `accumulate`: into how many micro-batches each rank cuts its share of a minibatch; the loss is the same.
-    `precision`: what the model computes in; the optimiser's own weights are fp32. The learning rate rises
+    `precision`: what the model computes in and gradients are summed in (bf16 and fp16 from ZeRO 1 on); the
+    optimiser's own weights are fp32. The learning rate rises
     over `warmup_steps` steps of training, and then follows `schedule`, which ends with `total_steps`.
     `frozen`: patterns of names of parameters (as of a shell: `model.layers.0.*`) that are not trained.
     `collective_ms`: how long a rank waits for the others, and so the longest that one may take for a
@@ -57,6 +58,11 @@ class TrainingConfig:
         samples = self.groups * self.group_size
         require(
             (self.zero_stage in (0, 1, 2, 3), f"zero_stage: {self.zero_stage} is not one of 0, 1, 2, 3"),
+            (
+                self.precision == "fp32" or self.zero_stage > 0,
+                f"precision: {self.precision} needs zero_stage 1, 2 or 3: without ZeRO, DeepSpeed counts the steps "
+                "of its fp32 weights wrongly, so that the first updates come out too small",
+            ),
             (self.learning_rate > 0, f"learning_rate: {self.learning_rate} must be above 0"),
             (all(0 <= beta < 1 for beta in self.betas), f"betas: {self.betas} must lie in [0, 1)"),
             (self.weight_decay >= 0, f"weight_decay: {self.weight_decay} must not be negative"),

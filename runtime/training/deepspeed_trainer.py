@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -176,7 +176,7 @@ class TrainerCore:
             normalise=config.normalise,
         )
 
-    def named_parameters_bucketwise(self, bucket_bytes: int = BUCKET_BYTES) -> Iterator[tuple[str, torch.Tensor]]:
+    def named_parameters_bucketwise(self, bucket_bytes: int = BUCKET_BYTES) -> Generator[tuple[str, torch.Tensor]]:
         """Name and full tensor of every parameter and persistent buffer, each once, in the model's order.
 
         Where parameters are sharded (ZeRO 3), at most `bucket_bytes` are gathered at a time (a larger tensor

@@ -112,7 +112,7 @@ class Descent:
         """The norm of the gradients where DeepSpeed keeps none: it does not hold the gradients itself."""
         import torch
 
-        if self.config.zero_stage or self.config.precision != "fp32":
+        if self.config.zero_stage:
             return None
         gradients = [each.grad for each in self.engine.module.parameters() if each.grad is not None]
         return float(torch.nn.utils.get_total_norm(gradients))

@@ -1,65 +1,137 @@
-"""One rank of a trainer group, for tests: trains, saves, loads, and leaves its weights in a file.
+"""One rank of a trainer group, for tests: does one task and leaves what it found in a file.
 
-Arguments: the model's folder, the folder for results, the ZeRO stages as digits.
+Arguments: the task as JSON, `{"do": NAME, "model": FOLDER, ...}`, and the folder for results.
 """
 
+from __future__ import annotations
+
+import contextlib
+import json
 import os
+import resource
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
+from training_kit import make_config, make_samples, weights_of
 
-from sluicegate.runtime.training.config import TrainingConfig
+from sluicegate.runtime.training.checkpoint import CheckpointError
 from sluicegate.runtime.training.deepspeed_trainer import TrainerCore
-from sluicegate.runtime.training.samples import Sample
+from sluicegate.runtime.training.group import GroupError
 
 
-def samples(count: int = 8, seed: int = 0) -> list[Sample]:
-    """Conversations of two turns with rewards that vary within each group of four."""
-    draw = np.random.default_rng(seed)
-    turns = (0, 0, 0, 1, 1, 0, 0, 2, 2)
-    return [
-        Sample(
-            session=f"s{number}",
-            group=f"g{number // 4}",
-            token_ids=tuple(draw.integers(5, 9, len(turns)).tolist()),
-            turns=turns,
-            log_probs=tuple(-2.3 if turn else 0.0 for turn in turns),
-            versions=tuple(1 if turn else 0 for turn in turns),
-            rewards=tuple(draw.random(2).tolist()),
-        )
-        for number in range(count)
-    ]
+def train(model: Path, out: Path, settings: list[dict[str, Any]]) -> Any:
+    """Two steps under each of the settings: weights and figures."""
+    found = []
+    for changes in settings:
+        core = TrainerCore(make_config(**changes), model)
+        core.train(make_samples(16), version=1)
+        figures = core.train(make_samples(16, seed=1), version=1).figures()
+        found.append({"weights": weights_of(core), "figures": figures, "frozen": core.frozen})
+        core.close()
+    return found
 
 
-def config(stage: int, **changes) -> TrainingConfig:
-    """Settings for `samples`. Clipping is off: its rounding is not the same in all stages."""
-    settings = {"zero_stage": stage, "gradient_clip": 0.0, "group_size": 4, "groups": 2} | changes
-    return TrainingConfig(**settings)
+def resume(model: Path, out: Path, settings: list[dict[str, Any]]) -> Any:
+    """Weights after an uninterrupted step, and after the same step from a checkpoint in another engine."""
+    found = []
+    for number, changes in enumerate(settings):
+        core = TrainerCore(make_config(**changes), model)
+        core.train(make_samples(16), version=1)
+        core.save(out / f"kept-{number}")
+        torch.rand(3)
+        drawn = torch.rand(1)
+        core.train(make_samples(16, seed=1), version=1)
+        whole = weights_of(core)
+        core.close()
+        core = TrainerCore(make_config(**changes), model)
+        core.load(out / f"kept-{number}")
+        torch.rand(3)
+        same_draw = torch.equal(drawn, torch.rand(1))
+        figures = core.train(make_samples(16, seed=1), version=1).figures()
+        found.append({"whole": whole, "resumed": weights_of(core), "figures": figures, "same_draw": same_draw})
+        core.close()
+    return found
 
 
-def weights(core: TrainerCore) -> dict[str, torch.Tensor]:
-    """Copies of all tensors, drawn in many buckets."""
-    return {name: tensor.clone() for name, tensor in core.named_parameters_bucketwise(bucket_bytes=4096)}
+def refuse(model: Path, out: Path, rank: int) -> Any:
+    """What every rank raises when one of them cannot go on, and the weights at the end of it all."""
+    core = TrainerCore(make_config(zero_stage=3, collective_ms=60_000), model)
+    core.train(make_samples(16), version=1)
+    before = weights_of(core)
+    core.save(out / "good")
+    raised = {}
+
+    def trial(name: str, kind: type[Exception], do: Callable[[], Any]) -> None:
+        try:
+            do()
+        except kind as problem:
+            raised[name] = str(problem)
+
+    with small_files(65_536) if rank == 1 else contextlib.nullcontext():
+        trial("full disk", CheckpointError, lambda: core.save(out / "full"))
+    trial("other batch", GroupError, lambda: core.train(make_samples(16, seed=rank), version=1))
+    trial("other folder", GroupError, lambda: core.save(out / f"other-{rank}"))
+    # Each rank checks a share of the files: this one is of rank 1's.
+    trial("damaged", CheckpointError, lambda: core.load(damaged(out / "good", out / "damaged", rank)))
+
+    # Rank 0 breaks off after one tensor, as a publication does whose disk is full.
+    tensors = core.named_parameters_bucketwise(bucket_bytes=4096)
+    drawn = len([next(tensors)] if rank == 0 else list(tensors))
+    tensors.close()
+    after = weights_of(core)
+    core.train(make_samples(16, seed=1), version=1)
+    return {"raised": raised, "before": before, "after": after, "trained": weights_of(core), "drawn": drawn}
+
+
+@contextlib.contextmanager
+def small_files(nbytes: int) -> Iterator[None]:
+    """The system refuses this process larger files."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def damaged(folder: Path, copy: Path, rank: int) -> Path:
+    """A copy of a checkpoint, made by rank 0, one file of which lacks its last byte."""
+    import shutil
+
+    import torch.distributed as dist
+
+    if rank == 0:
+        shutil.copytree(folder, copy)
+        names = list(json.loads((copy / "checkpoint.json").read_text())["files"])
+        broken = copy / names[1]
+        broken.write_bytes(broken.read_bytes()[:-1])
+    dist.barrier()
+    return copy
+
+
+def endless(model: Path, out: Path, **changes: Any) -> Any:
+    """Trains until something goes wrong, and tells what."""
+    core = TrainerCore(make_config(**changes), model)
+    print("training", flush=True)
+    try:
+        while True:
+            core.train(make_samples(16), version=1)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    model, out, stages = Path(sys.argv[1]), Path(sys.argv[2]), map(int, sys.argv[3])
-    found = {}
-    for stage in stages:
-        core = TrainerCore(config(stage), model)
-        metrics = core.train(samples(), version=1)
-        trained = weights(core)
-        core.save(out / f"checkpoint{stage}")
-        core.train(samples(seed=1), version=1)
-        core.load(out / f"checkpoint{stage}")
-        restored = weights(core)
-        assert all(torch.equal(trained[name], restored[name]) for name in trained)
-        found[stage] = {"weights": trained, "figures": metrics.figures()}
-        core.close()
-    torch.save(found, out / f"rank{os.environ['RANK']}.pt")
+    task, out, rank = json.loads(sys.argv[1]), Path(sys.argv[2]), int(os.environ["RANK"])
+    do = {"train": train, "resume": resume, "refuse": refuse, "endless": endless}[task.pop("do")]
+    if do is refuse:
+        task["rank"] = rank
+    torch.save(do(Path(task.pop("model")), out, **task), out / f"rank{rank}.pt")
 
 
 if __name__ == "__main__":
