@@ -59,9 +59,13 @@ from sluicegate.runtime.workers.process import open_log
 REPLICAS = ("r0", "r1")
 START_S, WITHIN_S = 240.0, 120.0
 """How long a process may take to start, and one command to the trainer or the controller."""
+REMEMBER_MS = 10_000
+"""How long a replica remembers a request that has ended: these are short, and many."""
 KEPT = 3
 """How many checkpoints are kept."""
-TRAINING = TrainingConfig(groups=4, group_size=4, epochs=1, minibatches=1, max_staleness=4)
+FROZEN = "model.layers.0.mlp.*"
+"""The parameters that are not trained: they are the same in every version, to the bit."""
+TRAINING = TrainingConfig(groups=4, group_size=4, epochs=1, minibatches=1, max_staleness=4, frozen=(FROZEN,))
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,7 @@ class Resumed:
         config = RolloutConfig(
             replica=name, run=self.name, incarnation=incarnation, model=self.folder / "model",
             state=self.folder / "state" / name, manifests=self.folder / "manifests", trace=self.folder / "trace",
+            remember_ms=REMEMBER_MS,
         )  # fmt: skip
         return as_json(config)
 

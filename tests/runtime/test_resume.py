@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from resumed_kit import Asking, judged, manifests, playing, served
 from sluicegate.runtime.checkpoints import Checkpoints
 from sluicegate.runtime.controller.roster import Roster
 
+FROZEN = "model.layers.0.mlp.*"
+"""What the run does not train."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def frozen(folder: Path, version: int) -> dict[str, str]:
+    """The digests of the frozen tensors of a version."""
+    return {each.name: each.digest for each in manifests(folder).get(version).tensors if fnmatch(each.name, FROZEN)}
 
 
 def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path) -> None:
@@ -35,6 +43,10 @@ def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path
         # What the trainer restored, and what every replica then proved to hold, is what was saved, to the bit.
         restored, saved = manifests(folder).get(version), found.checkpoint.manifests.get(state.published)
         assert (restored.step, restored.digest) == (state.step, saved.digest)
+        one, *others = [frozen(folder, each) for each in (0, 1, 2, version)]
+        assert len(one) == 3
+        assert others == [one] * 3, "what is frozen is the same in every version, to the bit"
+        assert len({manifests(folder).get(each).digest for each in (0, 1, 2)}) == 3
         step = second.until(r"step (\d+), version (\d+): ")
         assert (int(step[1]), int(step[2])) == (state.step + 1, version + 1)
         second.until("saved in")
