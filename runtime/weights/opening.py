@@ -104,6 +104,10 @@ def open_source(
         from .broadcast import BroadcastSource
 
         return BroadcastSource(manifests, receiver=receiver, device=device, within=weights.within)
+    if weights.road == "ipc":
+        from .ipc import IpcSource
+
+        return IpcSource(manifests, receiver=receiver, device=device, within=weights.within)
     if weights.store == "files" and weights.folder is not None:
         return FilesReader(weights.folder, run)
     return ShmReader(run, root=shm_root)

@@ -219,7 +219,7 @@ class Broadcasts:
         return await asyncio.get_running_loop().run_in_executor(self._thread, do, *arguments)
 
 
-async def answer(receiver: Receiver, requests: Any, context: Any, within: float) -> None:
+async def pass_on(receiver: Receiver, requests: Any, context: Any, within: float) -> None:
     """Pass on what is said on both sides until the receiver is dismissed, or leaves."""
 
     async def listen() -> None:

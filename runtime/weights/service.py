@@ -25,10 +25,12 @@ from ...protocol.refusals import MALFORMED, refuse
 from ...protocol.tasks import Tasks
 from .calling import write_source
 from .config import WeightsConfig
+from .lending import Lender
 from .manifest import Manifest, ManifestError, ManifestStore
 from .mapping import WeightsError
 from .opening import WeightStore
-from .sending import Broadcasts, Receiver, answer
+from .sending import Broadcasts, Receiver, pass_on
+from .slots import boot
 from .stream import CHUNK_BYTES
 
 _log = logging.getLogger(__name__)
@@ -68,6 +70,7 @@ class WeightsServicer(rpc.WeightsServicer):
                 self._weights, self._store, tasks, host=self._host, device=self._device
             )  # fmt: skip
             stack.callback(self._broadcasts.close)
+            self._lender = Lender(self._store, self._readers, device=self._device)
             self._stack = stack.pop_all()
         return self
 
@@ -115,7 +118,21 @@ class WeightsServicer(rpc.WeightsServicer):
             await _refuse(context, unwanted)
         receiver = Receiver(begin.wanted.receiver, begin.wanted.start, begin.nccl)
         self._broadcasts.enlist(receiver, manifest)
-        await answer(receiver, request_iterator, context, self._weights.within)
+        await pass_on(receiver, request_iterator, context, self._weights.within)
+
+    async def Lend(self, request_iterator: Any, context: Context) -> None:
+        try:
+            begin: pb.LendBegin = await self._first(request_iterator, "begin")
+            manifest = await self._wanted(begin.wanted)
+            if begin.boot != boot():
+                text = "ipc is for processes of one host, and the receiver is on another: take another road"
+                raise Unwanted(StatusCode.FAILED_PRECONDITION, text)
+            async for answer in self._lender.lend(manifest, begin, request_iterator, self._weights.within):
+                await context.write(answer)
+        except Unwanted as unwanted:
+            await _refuse(context, unwanted)
+        except (WeightsError, OSError, RuntimeError) as error:
+            await _refuse(context, Unwanted(StatusCode.NOT_FOUND, str(error)))
 
     async def _first(self, requests: Any, kind: str) -> Any:
         """What a call of the receiver begins with. Raises Unwanted for anything else, or nothing."""
