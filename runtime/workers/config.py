@@ -57,6 +57,9 @@ class RolloutConfig:
     `durability` says what may be lost of the records of leases: `strict` nothing, `process` the last moments
     when the host loses power, `off` all of them with the process; `keep_leases` and `keep_s`: the most closed
     ones that are kept, and how long.
+    `in_place`: an install writes over the weights that are resident, and no second copy is kept beside them; one that
+    breaks off then costs the replica. `verify_ms`: how often what is resident is read and compared with what the
+    last install proved, 0 for never.
     """
 
     replica: str
@@ -84,6 +87,8 @@ class RolloutConfig:
     remember_ms: int = 60_000
     stop_ms: int = 5_000
     durability: Durability = Durability.STRICT
+    in_place: bool = False
+    verify_ms: int = 0
     keep_leases: int = 100_000
     keep_s: int = 7 * 24 * 3600
     shm_root: Path | None = None
@@ -99,6 +104,8 @@ class RolloutConfig:
             reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
             keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
+        if self.verify_ms < 0:
+            raise ValueError(f"verify_ms is {self.verify_ms}: give milliseconds, 0 for never")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

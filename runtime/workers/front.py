@@ -44,8 +44,8 @@ QUICK_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What is bounded, and how; what is kept. Times are in seconds; each number is above 0 but for `hold`, else
-    ValueError is raised.
+    """What is bounded, and how; what is kept. Times are in seconds; each number is above 0, else
+    ValueError is raised; but `hold` and `verify` may be 0.
 
     `hold_limit`: the most requests that wait at a closed gate; `hold`: the longest that one waits, 0 refuses
     at once; `per_client`: the most requests that one client has waiting and running; `proceed`: how long one
@@ -64,6 +64,7 @@ class Bounds:
     reconcile: float = 30.0
     remember: float = 60.0
     stop: float = 5.0
+    verify: float = 0.0
     durability: Durability = Durability.STRICT
     keep: Keep = field(default_factory=Keep)
 
@@ -74,6 +75,8 @@ class Bounds:
         )  # fmt: skip
         if not self.hold >= 0:
             raise ValueError(f"hold is {self.hold}: give seconds, 0 to hold nobody")
+        if not self.verify >= 0:
+            raise ValueError(f"verify is {self.verify}: give seconds, 0 for never")
 
 
 class OpenedEngine(Engine, Protocol):
@@ -121,7 +124,9 @@ class Front:
         bounds, trace = self.bounds, self._trace
         records = LeaseStore(self._state / "leases.sqlite", bounds.durability, keep=bounds.keep, sole=True)
         self.records = stack.enter_context(contextlib.closing(records))
-        self.gate = gate = GateActions(self.replica, self.engine, self._manifests, self._source, trace)
+        self.gate = gate = GateActions(
+            self.replica, self.engine, self._manifests, self._source, trace, bounds.verify
+        )
         self.leases = leases = Leases(
             self.engine, self.records, gate, trace,
             patience=bounds.proceed, unsettled=bounds.lease, reconcile=bounds.reconcile, remember=bounds.remember,

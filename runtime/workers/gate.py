@@ -26,6 +26,7 @@ from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
 from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NoStaging, NotStaged
 from ..tracelog import TraceLog
+from .verifying import Proof, verify
 
 if TYPE_CHECKING:
     from ..weights import BucketSource, Manifest, ManifestStore
@@ -54,7 +55,7 @@ class GateActions:
 
     def __init__(
         self, replica: str, engine: Engine, manifests: ManifestStore | None, source: BucketSource | None,
-        trace: TraceLog | None,
+        trace: TraceLog | None, verify: float = 0.0,
     ) -> None:  # fmt: skip
         self.host: MachineHost
         self.leases: LeaseSide
@@ -63,6 +64,8 @@ class GateActions:
         self.replica = replica
         self.why = ""
         """Why the gate is poisoned; empty while it is not."""
+        self.proof = Proof()
+        self._verify = verify
         self.log = None if trace is None else trace.of("Gate")
         self._engine, self._manifests, self._source = engine, manifests, source
         self._group = Tasks()
@@ -73,6 +76,8 @@ class GateActions:
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
         self._spawn(self._watch_engine())
+        if self._verify:
+            self._spawn(verify(self._engine, self.proof, self._verify, self._corrupt))
         return self
 
     async def __aexit__(
@@ -141,6 +146,11 @@ class GateActions:
         """Device or weights are in doubt."""
         self.step(Gate.Fault(why=why), self.replica)
 
+    def _corrupt(self, why: str) -> None:
+        """Weights that are served are not what was proved: also what runs on them ends."""
+        self.fault(why)
+        self._abort(frozenset(self.live.active))
+
     # -- outputs of the machine ------------------------------------------------------------------
 
     async def start_timer(self, instance: str, epoch: int, timer: int, window: int) -> None:
@@ -201,6 +211,7 @@ class GateActions:
         return manifest
 
     async def _install(self, epoch: int, version: int) -> None:
+        self.proof.clear()
         try:
             digests = await self._commit(epoch, version)
         except Exception as error:
@@ -214,6 +225,8 @@ class GateActions:
             else:
                 event = Gate.InstallFailed(epoch=epoch, rank=rank, why="it did not say what it holds")
             self.step(event, f"install {epoch}")
+        # One that was not what the controller named has poisoned the gate.
+        self.proof.set(version, digests)
 
     async def _commit(self, epoch: int, version: int) -> dict[str, str]:
         """What the ranks hold once the version is resident; asked again while an engine that is well cannot answer."""

@@ -34,6 +34,7 @@ async def run(config: RolloutConfig, announce: Callable[[dict[str, Any]], None])
             config.model,
             device=config.device,
             dtype=getattr(torch, config.dtype),
+            in_place=config.in_place,
             max_batch=config.max_batch,
             max_prefill_tokens=config.max_prefill_tokens,
             join_every=config.join_every,
@@ -82,6 +83,7 @@ def _bounds(config: RolloutConfig) -> Bounds:
         reconcile=config.reconcile_ms / 1000,
         remember=config.remember_ms / 1000,
         stop=config.stop_ms / 1000,
+        verify=config.verify_ms / 1000,
         durability=config.durability,
         keep=Keep(longest=config.keep_s, most=config.keep_leases, least=min(config.keep_s, HOUR)),
     )

@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="look again and again, until Ctrl-C")
     parser.add_argument("--every", type=seconds, default=1.0, metavar="SECONDS", help="how often with --watch")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one object a line")
+    parser.add_argument(
+        "--digests", action="store_true", help="have each replica read its weights, and compare them"
+    )
     parser.add_argument("--within", type=seconds, default=5.0, metavar="SECONDS", help="how long an answer may take")
 
 
@@ -35,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         place = place_of(args.where)
         while True:
             with known_by(args.access):
-                found = asyncio.run(look(place, args.within))
+                found = asyncio.run(look(place, args.within, digests=args.digests))
             text = json.dumps(found) if args.format == "json" else as_text(found)
             clear = args.watch and args.format == "text" and sys.stdout.isatty()
             print(_CLEAR + text if clear else text, flush=True)
@@ -48,14 +51,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def is_well(found: Mapping[str, Any]) -> bool:
-    """Whether a controller rules, every gate answers and none is poisoned, and no name is held."""
+    """Whether a controller rules, every gate answers and none is poisoned, no name is held, and no two replicas are
+    known to hold different weights under one version."""
     replicas = found["replicas"]
     trouble = any(r["unanswered"] or r["gate"] == "POISONED" for r in replicas)
-    return found["controller"]["answers"] and not trouble and not found["held"]
+    return found["controller"]["answers"] and not (trouble or found["held"] or found.get("differing"))
 
 
-async def look(place: Place, within: float) -> dict[str, Any]:
-    """How a run stands, as JSON. Raises PlaceError, StoreError."""
+async def look(place: Place, within: float, *, digests: bool = False) -> dict[str, Any]:
+    """How a run stands, as JSON; with `digests` also what the replicas hold. Raises PlaceError, StoreError."""
     from ..protocol.client import CallError, Rejected
 
     if place.register is None:
@@ -75,6 +79,8 @@ async def look(place: Place, within: float) -> dict[str, Any]:
                     raise PlaceError(f"the controller rules, and does not let you look: {error}") from error
                 found = await _without(place, within, str(error))
     await _ask_doors(place, found["replicas"], within)
+    if digests:
+        await _ask_digests(place, found, within)
     return found
 
 
@@ -182,6 +188,23 @@ async def _ask_doors(place: Place, replicas: Sequence[dict[str, Any]], within: f
     await asyncio.gather(*(ask(r) for r in replicas if not r["unanswered"] and controls.get(r["incarnation"])))
 
 
+async def _ask_digests(place: Place, found: dict[str, Any], within: float) -> None:
+    """Add what each replica holds, and which hold different weights under one version."""
+    from ..runtime.controller.digests import differing, held_by
+    from ..runtime.controller.roster import Roster
+
+    assert place.register is not None
+    with Roster(place.register, looks=True) as roster:
+        held = await held_by(
+            {life.incarnation: life.control for life in roster.living("rollout") if life.control}, within
+        )
+    found["differing"] = differing(held.values())
+    for replica in found["replicas"]:
+        said = held.get(replica["incarnation"])
+        replica["digests"] = {} if said is None else dict(said.digests)
+        replica["why_no_digests"] = "" if said is None else said.why
+
+
 # -- as text -------------------------------------------------------------------------------------------
 
 
@@ -246,4 +269,9 @@ def _foot(found: Mapping[str, Any]) -> list[str]:
     lines = [f"{r['incarnation']} is behind: {r['why_behind']}" for r in found["replicas"] if r["why_behind"]]
     lines += [f"{r['incarnation']} admits nothing: {r['storage']}" for r in found["replicas"] if r["storage"]]
     lines += [f"{name} is held, no new life is started: {why}" for name, why in sorted(found["held"].items())]
+    lines += found.get("differing", [])
+    for replica in found["replicas"]:
+        told = [f"{rank} {digest}" for rank, digest in sorted(replica.get("digests", {}).items())]
+        told += [replica["why_no_digests"]] if replica.get("why_no_digests") else []
+        lines += [f"{replica['incarnation']} holds: {'; '.join(told)}"] if told else []
     return ["", *lines] if lines else []
