@@ -31,7 +31,7 @@ Roles = Role | Mapping[str, Role]
 ROLES: Mapping[str, Roles] = {
     "sluicegate.v1.Rollout": {**dict.fromkeys(("Generate", "Proceed", "Abort"), Role.DATA), "Stage": Role.CONTROL},
     # Who submits batches decides what the weights become.
-    "sluicegate.v1.TrainerData": {"Submit": Role.CONTROL, "Result": Role.CONTROL},
+    "sluicegate.v1.TrainerData": dict.fromkeys(("Submit", "Result", "Outcome"), Role.CONTROL),
     "sluicegate.v1.Front": {"Show": Role.CONTROL, "Digests": Role.CONTROL},
     "sluicegate.v1.Controller": dict.fromkeys(
         ("Sync", "Pause", "Resume", "Poison", "Evacuated", "Status"), Role.CONTROL

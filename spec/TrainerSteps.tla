@@ -1,10 +1,12 @@
 ---------------------------- MODULE TrainerSteps ----------------------------
 (* One trainer group, and everybody who may tell it anything, at any time: any
-   command of any term, any answer of its own process.
+   command of any term, any answer of any rank to any job, also of one that is
+   none of its own.
 
    Training asks what comes of whole runs. This holds each single step to the
    contract, by what it changed and what it put out, never by the rule that
-   did it: one thing at a time, each version once, and commands of one term.
+   did it: one thing at a time until every rank has answered it, each version
+   once, and commands of one term.
 
    Left out: the run that commands it, and what weights and checkpoints really
    hold, which are in Training.
@@ -13,8 +15,10 @@
 EXTENDS Trainer, Naturals, Sequences, FiniteSets
 
 CONSTANTS
+  Rank,        \* its ranks
   Batch,       \* ids of batches
-  MaxTerm, MaxVersion
+  MaxTerm, MaxVersion,
+  MaxJob       \* how many jobs it begins
 
 VARIABLES
   m,           \* the trainer
@@ -24,8 +28,11 @@ vars == <<m, wrong>>
 
 Terms == 0..MaxTerm
 Versions == 0..MaxVersion
+Jobs == 0..MaxJob
+Digests == {"a", "b"}
+Ranks == Rank \cup {"stranger"}
 
-Init == m = TrainerInit /\ wrong = {}
+Init == m = TrainerInit(Rank) /\ wrong = {}
 
 -----------------------------------------------------------------------------
 (* What is held against a step from m to y that put out outs. *)
@@ -38,8 +45,8 @@ Newer(v) == m.version = <<>> \/ m.version[1] < v
 
 \* Which events end what it does.
 EndOf(state) ==
-  CASE state = "TRAINING"   -> {"Trained"}
-    [] state = "PUBLISHING" -> {"Published"}
+  CASE state = "TRAINING"   -> {"Trained", "Undone"}
+    [] state = "PUBLISHING" -> {"Published", "Undone"}
     [] state = "SAVING"     -> {"Saved", "Undone"}
     [] state = "LOADING"    -> {"Loaded", "Undone"}
     [] OTHER                -> {}
@@ -50,8 +57,15 @@ Always(y, outs, by) ==
   \* One thing at a time: it begins out of rest, and ends by its own answer or for good.
   \cup Unless((Works(y.state) /\ y.state # m.state) => m.state = "IDLE", "T1")
   \cup Unless((y.state = "IDLE" /\ m.state # "IDLE") => by \in EndOf(m.state), "T1")
-  \cup Unless(y.state # "FAILED" \/ m.state = "FAILED" \/ by = "Failed", "Failed")
+  \cup Unless(y.state # "FAILED" \/ m.state = "FAILED" \/ by = "Failed" \/ by \in EndOf(m.state), "Failed")
   \cup Unless(m.state # "FAILED" \/ y = [m EXCEPT !.term = y.term], "Failed")
+  \cup Unless(y.ranks = Rank, "Ranks")
+  \* Jobs are numbered one after another, as they begin.
+  \cup Unless(y.job = (IF Works(y.state) /\ y.state # m.state THEN m.job + 1 ELSE m.job), "Jobs")
+  \* It knows who has answered while some have, and not all; and the one digest that ranks have said.
+  \cup Unless(y.state = "FAILED" \/ (y.done # Rank /\ y.unable # Rank /\ (y.done = {} \/ y.unable = {})), "Answers")
+  \cup Unless(Works(y.state) \/ y.state = "FAILED" \/ (y.done = {} /\ y.unable = {}), "Answers")
+  \cup Unless(y.state = "FAILED" \/ ((y.digest # <<>>) = (y.state = "PUBLISHING" /\ y.done # {})), "Digests")
   \* It knows what it trains on or publishes, until that is done.
   \cup Unless(y.state = "FAILED" \/ ((y.batch # <<>>) = (y.state = "TRAINING")), "Batch")
   \cup Unless(y.state = "FAILED" \/ ((y.publishing # <<>>) = (y.state = "PUBLISHING")), "Versions")
@@ -75,47 +89,91 @@ OfClaim(n) ==
   LET t == TrainerClaim_step(m, n)
   IN IF t = <<>> THEN {} ELSE Steps("Claim", t, Unless(n > m.term /\ t[1] = [m EXCEPT !.term = n], "Term"))
 
+\* More jobs than these are not looked at.
+Room == m.job < MaxJob
+
 OfTrain(n, b) ==
   LET t == TrainerTrain_step(m, n, b)
-  IN IF t = <<>> THEN {}
+  IN IF t = <<>> \/ ~Room THEN {}
      ELSE Steps("Train", t,
-                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "TRAINING", !.batch = <<b>>], "Batch")
-                \cup Begins(t, [out |-> "StartTraining", batch |-> b]))
+                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "TRAINING", !.batch = <<b>>, !.job = @ + 1], "Batch")
+                \cup Begins(t, [out |-> "StartTraining", job |-> m.job + 1, batch |-> b]))
 
 OfPublish(n, v) ==
   LET t == TrainerPublish_step(m, n, v)
-  IN IF t = <<>> THEN {}
+  IN IF t = <<>> \/ ~Room THEN {}
      ELSE Steps("Publish", t,
-                Mine(n) \cup Unless(Newer(v) /\ t[1] = [m EXCEPT !.state = "PUBLISHING", !.publishing = <<v>>], "Versions")
-                \cup Begins(t, [out |-> "StartPublishing", version |-> v]))
+                Mine(n)
+                \cup Unless(/\ Newer(v)
+                            /\ t[1] = [m EXCEPT !.state = "PUBLISHING", !.publishing = <<v>>, !.job = @ + 1], "Versions")
+                \cup Begins(t, [out |-> "StartPublishing", job |-> m.job + 1, version |-> v]))
 
 OfSave(n) ==
   LET t == TrainerSave_step(m, n)
-  IN IF t = <<>> THEN {}
+  IN IF t = <<>> \/ ~Room THEN {}
      ELSE Steps("Save", t,
-                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "SAVING"], "Save") \cup Begins(t, [out |-> "StartSaving"]))
+                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "SAVING", !.job = @ + 1], "Save")
+                \cup Begins(t, [out |-> "StartSaving", job |-> m.job + 1]))
 
 OfLoad(n) ==
   LET t == TrainerLoad_step(m, n)
-  IN IF t = <<>> THEN {}
+  IN IF t = <<>> \/ ~Room THEN {}
      ELSE Steps("Load", t,
-                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "LOADING"], "Load") \cup Begins(t, [out |-> "StartLoading"]))
+                Mine(n) \cup Unless(t[1] = [m EXCEPT !.state = "LOADING", !.job = @ + 1], "Load")
+                \cup Begins(t, [out |-> "StartLoading", job |-> m.job + 1]))
 
-\* The step of another batch, or another version, is not the one that is waited for.
-OfTrained(b) ==
-  LET t == TrainerTrained_step(m, b)
+\* What a group becomes when a rank of it did the job: it waits for the others, is over, or fails where one could not.
+Did(rank, over) ==
+  IF m.unable # {} THEN [m EXCEPT !.state = "FAILED"]
+  ELSE IF m.done \cup {rank} = Rank THEN over
+  ELSE [m EXCEPT !.done = @ \cup {rank}]
+
+\* An answer counts for the job that it names, of a rank of the group.
+Counts(rank, number, state) == Unless(rank \in Rank /\ number = m.job /\ m.state = state, "Answers")
+
+Over == [m EXCEPT !.state = "IDLE", !.done = {}]
+
+OfTrained(k, j) ==
+  LET t == TrainerTrained_step(m, k, j)
   IN IF t = <<>> THEN {}
-     ELSE Steps("Trained", t, Unless(m.batch = <<b>> /\ t[1] = [m EXCEPT !.state = "IDLE", !.batch = <<>>], "Batch"))
+     ELSE Steps("Trained", t,
+                Counts(k, j, "TRAINING") \cup Unless(t[1] = Did(k, [Over EXCEPT !.batch = <<>>]), "Batch"))
 
-OfPublished(v) ==
-  LET t == TrainerPublished_step(m, v)
+\* Ranks that publish have one digest.
+OfPublished(k, j, d) ==
+  LET t == TrainerPublished_step(m, k, j, d)
+      over == [Over EXCEPT !.version = m.publishing, !.publishing = <<>>, !.digest = <<>>]
+      then == Did(k, over)
   IN IF t = <<>> THEN {}
      ELSE Steps("Published", t,
-                Unless(/\ m.publishing = <<v>>
-                       /\ t[1] = [m EXCEPT !.state = "IDLE", !.version = <<v>>, !.publishing = <<>>], "Versions"))
+                Counts(k, j, "PUBLISHING")
+                \cup Unless(t[1] = (IF m.digest \notin {<<>>, <<d>>} THEN [m EXCEPT !.state = "FAILED"]
+                                    ELSE IF then.state = "PUBLISHING" THEN [then EXCEPT !.digest = <<d>>]
+                                    ELSE then), "Digests"))
 
-\* It leads there and changes nothing else.
-Leads(by, t, state) == IF t = <<>> THEN {} ELSE Steps(by, t, Unless(t[1] = [m EXCEPT !.state = state], by))
+OfSaved(k, j) ==
+  LET t == TrainerSaved_step(m, k, j)
+  IN IF t = <<>> THEN {} ELSE Steps("Saved", t, Counts(k, j, "SAVING") \cup Unless(t[1] = Did(k, Over), "Save"))
+
+OfLoaded(k, j) ==
+  LET t == TrainerLoaded_step(m, k, j)
+  IN IF t = <<>> THEN {} ELSE Steps("Loaded", t, Counts(k, j, "LOADING") \cup Unless(t[1] = Did(k, Over), "Load"))
+
+\* What no rank did has changed nothing.
+OfUndone(k, j) ==
+  LET t == TrainerUndone_step(m, k, j)
+  IN IF t = <<>> THEN {}
+     ELSE Steps("Undone", t,
+                Unless(k \in Rank /\ j = m.job /\ Works(m.state), "Answers")
+                \cup Unless(t[1] = (IF m.done # {} THEN [m EXCEPT !.state = "FAILED"]
+                                    ELSE IF m.unable \cup {k} # Rank THEN [m EXCEPT !.unable = @ \cup {k}]
+                                    ELSE [m EXCEPT !.state = "IDLE", !.batch = <<>>, !.publishing = <<>>, !.unable = {}]),
+                            "Undone"))
+
+OfFailed(k) ==
+  LET t == TrainerFailed_step(m, k)
+  IN IF t = <<>> THEN {}
+     ELSE Steps("Failed", t, Unless(k \in Rank /\ t[1] = [m EXCEPT !.state = "FAILED"], "Failed"))
 
 -----------------------------------------------------------------------------
 
@@ -124,12 +182,12 @@ Train == \E x \in UNION {UNION {OfTrain(n, b) : b \in Batch} : n \in Terms} : Be
 Publish == \E x \in UNION {UNION {OfPublish(n, v) : v \in Versions} : n \in Terms} : Becomes(x)
 Save == \E x \in UNION {OfSave(n) : n \in Terms} : Becomes(x)
 Load == \E x \in UNION {OfLoad(n) : n \in Terms} : Becomes(x)
-Trained == \E x \in UNION {OfTrained(b) : b \in Batch} : Becomes(x)
-Published == \E x \in UNION {OfPublished(v) : v \in Versions} : Becomes(x)
-Saved == \E x \in Leads("Saved", TrainerSaved_step(m), "IDLE") : Becomes(x)
-Loaded == \E x \in Leads("Loaded", TrainerLoaded_step(m), "IDLE") : Becomes(x)
-Undone == \E x \in Leads("Undone", TrainerUndone_step(m), "IDLE") : Becomes(x)
-Failed == \E x \in Leads("Failed", TrainerFailed_step(m), "FAILED") : Becomes(x)
+Trained == \E x \in UNION {UNION {OfTrained(k, j) : k \in Ranks} : j \in Jobs} : Becomes(x)
+Published == \E x \in UNION {UNION {UNION {OfPublished(k, j, d) : k \in Ranks} : j \in Jobs} : d \in Digests} : Becomes(x)
+Saved == \E x \in UNION {UNION {OfSaved(k, j) : k \in Ranks} : j \in Jobs} : Becomes(x)
+Loaded == \E x \in UNION {UNION {OfLoaded(k, j) : k \in Ranks} : j \in Jobs} : Becomes(x)
+Undone == \E x \in UNION {UNION {OfUndone(k, j) : k \in Ranks} : j \in Jobs} : Becomes(x)
+Failed == \E x \in UNION {OfFailed(k) : k \in Ranks} : Becomes(x)
 
 Next ==
   \/ Claim \/ Train \/ Publish \/ Save \/ Load \/ Trained \/ Published \/ Saved \/ Loaded \/ Undone \/ Failed
@@ -150,10 +208,11 @@ Obeys ==
        /\ \A v \in Versions : Newer(v) => TrainerPublish_acts(m, m.term, v)
        /\ TrainerSave_acts(m, m.term)
        /\ TrainerLoad_acts(m, m.term)
-  /\ m.state = "TRAINING" => TrainerTrained_acts(m, m.batch[1])
-  /\ m.state = "PUBLISHING" => TrainerPublished_acts(m, m.publishing[1])
-  /\ m.state = "SAVING" => TrainerSaved_acts(m)
-  /\ m.state = "LOADING" => TrainerLoaded_acts(m)
-  /\ m.state \in {"SAVING", "LOADING"} => TrainerUndone_acts(m)
-  /\ m.state # "FAILED" => TrainerFailed_acts(m)
+  /\ \A k \in Rank :
+       /\ m.state = "TRAINING" => TrainerTrained_acts(m, k, m.job)
+       /\ m.state = "PUBLISHING" => \A d \in Digests : TrainerPublished_acts(m, k, m.job, d)
+       /\ m.state = "SAVING" => TrainerSaved_acts(m, k, m.job)
+       /\ m.state = "LOADING" => TrainerLoaded_acts(m, k, m.job)
+       /\ Works(m.state) => TrainerUndone_acts(m, k, m.job)
+       /\ m.state # "FAILED" => TrainerFailed_acts(m, k)
 =============================================================================

@@ -1,6 +1,6 @@
 ----------------------------- MODULE Training -----------------------------
-(* One run: a trainer that trains, publishes, saves and loads, the run that
-   commands it, and the devices that it may share with replicas.
+(* One run: a trainer of several ranks that trains, publishes, saves and loads,
+   the run that commands it, and the devices that it may share with replicas.
 
    What is legal, and what changes, is in the generated modules Trainer and
    Gate alone. Written here: what the trainer's process really does, the
@@ -14,8 +14,13 @@
      earlier term, or the return of an earlier lend, arrives late. The run asks
      for a step, a save or a load when it knows what became of the last one,
      and for a version at any time.
-   - A job of the trainer is seen at its beginning and when its result becomes
-     durable; whoever dies between leaves nothing, or the whole result.
+   - A job is every rank's. The ranks agree before any of them works: where one
+     does not, none does. Each rank's part is seen when it is done; what is
+     written becomes whole once all parts are there, and of a version once they
+     are alike. Ranks end a job one after another, each by an answer of its own.
+   - A rank dies or fails alone. The others may go on with what was agreed until
+     the process of the whole group has ended, and it ends with the head.
+     Weights of one rank may differ from the others' without anybody's notice.
    - A checkpoint is the trainer's weights and the run's part, as it was when
      the run asked: which groups are in flight, and what comes next. At full
      rest none is in flight, which is the same step.
@@ -23,7 +28,7 @@
      goes on from any complete checkpoint, or from the beginning where there is
      none. Manifests, the register and the next number of a version outlive
      both, and no restore takes them back. A failed trainer may work on until
-     its process has ended.
+     its processes have ended.
    - jobs, saves, what manifests hold, held and busy are what really happened.
      No table reads them; the properties compare them with what tables say.
 
@@ -35,23 +40,27 @@
    - Commands to another incarnation of trainer or gate, which are refused, and
      repeats of a command, which are answered by operation id without a step.
    - What a group is made of, and by which weights: no rule here reads it.
-   - Ranks of the trainer: they step as one machine, and die together. *)
+   - Answers of a job that is over: what comes of them is judged in TrainerSteps. *)
 EXTENDS Trainer, Gate, Naturals, Sequences, FiniteSets
 
 CONSTANTS
+  Member,      \* ranks of the trainer
+  First,        \* the one of them that writes, and keeps the trainer's table
   Replica,     \* names of replicas, each with one gate of one rank; may be none
   Colocated,   \* TRUE: the trainer works on the replicas' devices
   MaxGroup,    \* how many groups are issued in a run
   MaxVersion,  \* versions are numbered from 0 to this
   MaxSave,     \* how many checkpoints are completed
-  MaxCrash,    \* how often the trainer's process ends
+  MaxJob,      \* how many jobs one life of the trainer begins
+  MaxCrash,    \* how often the trainer, or one rank of it, dies
+  MaxDrift,    \* how often the weights of one rank become others than they should
   MaxTerm,     \* the run's terms, one for each of its lives
   MaxEpoch,    \* how often a gate is sealed
   MaxLend,     \* how often an incarnation of a replica lends its device
   MaxReplaced  \* how many replicas are replaced
 
 VARIABLES
-  trainer,     \* the trainer: its machine, its weights, and the jobs that its process really does
+  trainer,     \* the trainer: its machine, its ranks' weights, the jobs that they really do, and ranks that are gone
   run,         \* the run's memory
   store,       \* what is on the disk
   node,        \* node[r]: the gate of replica r, and what really happens behind it
@@ -71,8 +80,10 @@ Born == [gate |-> GateInit({Rank}),
          lends |-> 0,         \* how often it lent its device
          back |-> {}]         \* returns that are on their way: by which term, in which epoch, of which lend
 
+Fresh == [now |-> TrainerInit(Member), weights |-> [k \in Member |-> <<>>], jobs |-> {}, gone |-> {}]
+
 Init ==
-  /\ trainer = [now |-> TrainerClaim(TrainerInit, 1), weights |-> <<>>, jobs |-> {}]
+  /\ trainer = [Fresh EXCEPT !.now = TrainerClaim(@, 1)]
   /\ run = [term      |-> 1,
             part      |-> NoPart,       \* the groups that are in flight, and the next one
             waits     |-> "nothing",    \* the command whose outcome it awaits
@@ -85,6 +96,7 @@ Init ==
               done      |-> 0,                                \* how many were completed
               twice     |-> FALSE,                            \* a version was written twice
               crashes   |-> 0,
+              drifts    |-> 0,
               replaced  |-> 0]
   /\ node = [r \in Replica |-> [Born EXCEPT !.gate = GateClaim(@, 1)]]
   /\ msgs = {}
@@ -144,7 +156,7 @@ SendLoad ==
 \* Nothing was ever saved: the run begins again, with a trainer that has trained nothing.
 Restart ==
   /\ Ready /\ run.lost /\ store.saves = <<>>
-  /\ trainer.weights = <<>> /\ trainer.now.state = "IDLE"
+  /\ trainer.weights = Fresh.weights /\ trainer.now.state = "IDLE"
   /\ run' = [run EXCEPT !.lost = FALSE]
   /\ UNCHANGED <<trainer, store, node, msgs>>
 
@@ -165,12 +177,17 @@ Step(m) ==
     [] m.ev = "Load"    -> TrainerLoad_step(trainer.now, m.term)
 
 \* What is to be written is the weights as they are at its beginning.
-Job(m) ==
-  [ev |-> m.ev, term |-> m.term, of |-> m.of, part |-> m.part, written |-> FALSE,
-   seen |-> IF m.ev \in {"Publish", "Save"} THEN trainer.weights ELSE <<>>]
+Writes == {"Publish", "Save"}
+
+Job(m, k) ==
+  [ev |-> m.ev, rank |-> k, term |-> m.term, of |-> m.of, part |-> m.part, at |-> "told",
+   seen |-> IF m.ev \in Writes THEN trainer.weights[k] ELSE <<>>, drawn |-> <<>>]
+
+Begun(m, now) == [trainer EXCEPT !.now = now, !.jobs = @ \cup {Job(m, k) : k \in Member \ trainer.gone}]
 
 Starts(m, t) ==
-  IF t = <<>> THEN {} ELSE {<<[trainer EXCEPT !.now = t[1], !.jobs = IF t[2] = <<>> THEN @ ELSE @ \cup {Job(m)}], m>>}
+  IF t = <<>> \/ trainer.now.job = MaxJob THEN {}
+  ELSE {<<IF t[2] = <<>> THEN [trainer EXCEPT !.now = t[1]] ELSE Begun(m, t[1]), m>>}
 
 Arrive ==
   /\ msgs # {}
@@ -178,75 +195,125 @@ Arrive ==
   /\ UNCHANGED <<run, store, node>>
 
 Jobs(names) == {j \in trainer.jobs : j.ev \in names}
+At(names, phase) == {j \in Jobs(names) : j.at = phase}
+
+Now(jobs, phase) == {[j EXCEPT !.at = phase] : j \in jobs}
+
+\* All ranks are there, or nobody begins.
+Agree ==
+  /\ {j.rank : j \in {x \in trainer.jobs : x.at = "told"}} = Member
+  /\ trainer' = [trainer EXCEPT !.jobs = Now(@, "works")]
+  /\ UNCHANGED <<run, store, node, msgs>>
+
+\* One rank could not save or load, before anything of it counts: none did.
+Abandon ==
+  /\ {j.rank : j \in At({"Save", "Load"}, "works") \cup At({"Save"}, "drawn")} = Member
+  /\ trainer' = [trainer EXCEPT !.jobs = {[j EXCEPT !.at = "told", !.drawn = <<>>] : j \in @}]
+  /\ UNCHANGED <<run, store, node, msgs>>
+
+Draw ==
+  /\ At(Writes, "works") # {}
+  /\ \E j \in At(Writes, "works") :
+       LET drawn == [j EXCEPT !.at = "drawn", !.drawn = trainer.weights[j.rank]]
+       IN trainer' = [trainer EXCEPT !.jobs = (@ \ {j}) \cup {drawn}]
+  /\ UNCHANGED <<run, store, node, msgs>>
+
+\* What is written becomes durable at once: the whole, or nothing of it. j is the head's job, of are all ranks'.
+Result(j, of) ==
+  IF j.ev = "Publish"
+  THEN [store EXCEPT !.manifests[j.of] = <<[says |-> j.seen, holds |-> j.drawn, all |-> {o.drawn : o \in of}]>>,
+                     !.twice = @ \/ store.manifests[j.of] # <<>>]
+  ELSE LET whole == [part |-> j.part, weights |-> j.seen, parts |-> {<<o.rank, o.drawn>> : o \in of}]
+       IN [store EXCEPT !.saves = Append(@, whole), !.done = @ + 1]
+
+\* All parts of one job are there; and of a version, they are alike.
+Whole(of) ==
+  /\ {o.rank : o \in of} = Member
+  /\ (\A o \in of : o.ev = "Publish") => Cardinality({o.drawn : o \in of}) = 1
+
+Write ==
+  /\ At(Writes, "drawn") # {}
+  /\ \E j \in {h \in At(Writes, "drawn") : h.rank = First /\ Whole(At({h.ev}, "drawn"))} :
+       /\ store' = Result(j, At({j.ev}, "drawn"))
+       /\ trainer' = [trainer EXCEPT !.jobs = (@ \ At({j.ev}, "drawn")) \cup Now(At({j.ev}, "drawn"), "written")]
+  /\ UNCHANGED <<run, node, msgs>>
 
 Without(j, now) == [trainer EXCEPT !.now = now, !.jobs = @ \ {j}]
 
-\* The run asked for this job, and hears of its end.
+Lost == [run EXCEPT !.part = NoPart, !.waits = "nothing", !.publishes = FALSE, !.lost = TRUE]
+
+\* The run asked for this job, and hears of its end: once every rank has answered, or one has failed.
 Asked(j) == run.term = j.term /\ IF j.ev = "Publish" THEN run.publishes ELSE run.waits = j.ev
 
-Heard(j) ==
-  IF ~Asked(j) THEN run
+Heard(j, now) ==
+  IF now.state = "FAILED" THEN Lost
+  ELSE IF now.state # "IDLE" \/ ~Asked(j) THEN run
   ELSE IF j.ev = "Publish" THEN [run EXCEPT !.publishes = FALSE] ELSE [run EXCEPT !.waits = "nothing"]
 
+Over(j, now) == now.state = "IDLE" /\ Asked(j)
+
 Trained ==
-  /\ Jobs({"Train"}) # {}
-  /\ \E j \in Jobs({"Train"}) :
-       /\ trainer' = [Without(j, TrainerTrained(trainer.now, j.of)) EXCEPT !.weights = Append(@, j.of)]
-       /\ run' = IF Asked(j) THEN [Heard(j) EXCEPT !.part.pending = @ \ {j.of}] ELSE run
+  /\ At({"Train"}, "works") # {}
+  /\ \E j \in At({"Train"}, "works") :
+       LET now == TrainerTrained(trainer.now, j.rank, trainer.now.job)
+       IN /\ trainer' = [Without(j, now) EXCEPT !.weights[j.rank] = Append(@, j.of)]
+          /\ run' = IF Over(j, now) THEN [Heard(j, now) EXCEPT !.part.pending = @ \ {j.of}] ELSE Heard(j, now)
   /\ UNCHANGED <<store, node, msgs>>
 
-\* What is written becomes durable at once: the whole, or nothing of it.
-Result(j) ==
-  IF j.ev = "Publish"
-  THEN [store EXCEPT !.manifests[j.of] = <<[says |-> j.seen, holds |-> trainer.weights]>>,
-                     !.twice = @ \/ store.manifests[j.of] # <<>>]
-  ELSE [store EXCEPT !.saves = Append(@, [part |-> j.part, weights |-> j.seen, again |-> trainer.weights]),
-                     !.done = @ + 1]
-
-Unwritten == {j \in Jobs({"Publish", "Save"}) : ~j.written}
-
-Write ==
-  /\ Unwritten # {}
-  /\ \E j \in Unwritten :
-       /\ store' = Result(j)
-       /\ trainer' = [trainer EXCEPT !.jobs = (@ \ {j}) \cup {[j EXCEPT !.written = TRUE]}]
-  /\ UNCHANGED <<run, node, msgs>>
-
-Told(j) == IF j.ev = "Publish" THEN TrainerPublished(trainer.now, j.of) ELSE TrainerSaved(trainer.now)
+Told(j) ==
+  IF j.ev = "Publish" THEN TrainerPublished(trainer.now, j.rank, trainer.now.job, j.drawn)
+  ELSE TrainerSaved(trainer.now, j.rank, trainer.now.job)
 
 Written ==
-  /\ \E j \in Jobs({"Publish", "Save"}) : j.written
-  /\ \E j \in {k \in Jobs({"Publish", "Save"}) : k.written} :
-       trainer' = Without(j, Told(j)) /\ run' = Heard(j)
+  /\ At(Writes, "written") # {}
+  /\ \E j \in At(Writes, "written") : trainer' = Without(j, Told(j)) /\ run' = Heard(j, Told(j))
   /\ UNCHANGED <<store, node, msgs>>
 
 Loaded ==
-  /\ Jobs({"Load"}) # {}
-  /\ \E j \in Jobs({"Load"}) :
-       /\ trainer' = [Without(j, TrainerLoaded(trainer.now)) EXCEPT !.weights = store.saves[j.of].weights]
-       /\ run' = IF Asked(j) THEN [Heard(j) EXCEPT !.part = store.saves[j.of].part, !.lost = FALSE] ELSE run
+  /\ At({"Load"}, "works") # {}
+  /\ \E j \in At({"Load"}, "works") :
+       LET now == TrainerLoaded(trainer.now, j.rank, trainer.now.job)
+       IN /\ trainer' = [Without(j, now) EXCEPT !.weights[j.rank] = store.saves[j.of].weights]
+          /\ run' = IF Over(j, now) THEN [Heard(j, now) EXCEPT !.part = store.saves[j.of].part, !.lost = FALSE]
+                    ELSE Heard(j, now)
   /\ UNCHANGED <<store, node, msgs>>
 
+\* It has not begun, and will not: no other does.
 Undone ==
-  /\ \E j \in Jobs({"Save", "Load"}) : ~j.written
-  /\ \E j \in {k \in Jobs({"Save", "Load"}) : ~k.written} :
-       trainer' = Without(j, TrainerUndone(trainer.now)) /\ run' = Heard(j)
+  /\ \E j \in trainer.jobs : j.at = "told"
+  /\ \E j \in {k \in trainer.jobs : k.at = "told"} :
+       LET now == TrainerUndone(trainer.now, j.rank, trainer.now.job)
+       IN trainer' = Without(j, now) /\ run' = Heard(j, now)
   /\ UNCHANGED <<store, node, msgs>>
-
-Lost == [run EXCEPT !.part = NoPart, !.waits = "nothing", !.publishes = FALSE, !.lost = TRUE]
 
 Failed ==
-  /\ trainer.jobs # {} /\ trainer.now.state \in TrainerFailed_states
-  /\ trainer' = [trainer EXCEPT !.now = TrainerFailed(@)]
+  /\ trainer.now.state \in TrainerFailed_states
+  /\ trainer.jobs # {} \/ trainer.gone # {}
+  /\ \E k \in {j.rank : j \in trainer.jobs} \cup trainer.gone : trainer' = [trainer EXCEPT !.now = TrainerFailed(@, k)]
   /\ run' = Lost
   /\ UNCHANGED <<store, node, msgs>>
 
-\* Its process ends, and another begins, claimed by nobody. What was on its way to it is refused by the other.
-TrainerDies ==
+\* One rank's process ends, and nobody has said so yet.
+RankDies ==
   /\ store.crashes < MaxCrash
-  /\ trainer' = [now |-> TrainerInit, weights |-> <<>>, jobs |-> {}]
-  /\ run' = Lost
+  /\ \E k \in (Member \ {First}) \ trainer.gone :
+       trainer' = [trainer EXCEPT !.gone = @ \cup {k}, !.jobs = {j \in @ : j.rank # k}]
   /\ store' = [store EXCEPT !.crashes = @ + 1]
+  /\ UNCHANGED <<run, node, msgs>>
+
+\* Something in a rank's memory is wrong, and nobody knows.
+Drift ==
+  /\ store.drifts < MaxDrift
+  /\ \E k \in Member : trainer' = [trainer EXCEPT !.weights[k] = Append(@, 0)]
+  /\ store' = [store EXCEPT !.drifts = @ + 1]
+  /\ UNCHANGED <<run, node, msgs>>
+
+\* The processes of all ranks end, and others begin, claimed by nobody, which refuse what was on its way to the old.
+TrainerDies ==
+  /\ store.crashes < MaxCrash \/ trainer.gone # {}
+  /\ trainer' = Fresh
+  /\ run' = Lost
+  /\ store' = [store EXCEPT !.crashes = IF trainer.gone = {} THEN @ + 1 ELSE @]
   /\ msgs' = {}
   /\ UNCHANGED node
 
@@ -362,7 +429,8 @@ Replace ==
 
 Next ==
   \/ Issue \/ SendTrain \/ SendPublish \/ SendSave \/ SendLoad \/ Restart \/ Claim
-  \/ Arrive \/ Trained \/ Write \/ Written \/ Loaded \/ Undone \/ Failed \/ TrainerDies \/ RunDies
+  \/ Arrive \/ Agree \/ Abandon \/ Trained \/ Draw \/ Write \/ Written \/ Loaded \/ Undone \/ Failed
+  \/ RankDies \/ Drift \/ TrainerDies \/ RunDies
   \/ SealDrain \/ Resume \/ Deadline \/ Admit \/ Settle \/ Rest \/ Quiesced \/ Fault
   \/ Lend \/ SendReturned \/ Returned \/ Swap \/ Replace
 
@@ -371,8 +439,12 @@ Spec == Init /\ [][Next]_vars
 -----------------------------------------------------------------------------
 (* Properties, by the names of the contract. *)
 
-\* The trainer does one thing at a time: training and publishing never overlap.
-T1 == Cardinality(trainer.jobs) <= 1
+\* The trainer does one thing at a time, each rank and all of them: training and publishing never overlap, and
+\* nobody is told that it rests while a rank still works.
+T1 ==
+  /\ \A k \in Member : Cardinality({j \in trainer.jobs : j.rank = k}) <= 1
+  /\ Cardinality({j.ev : j \in trainer.jobs}) <= 1
+  /\ trainer.now.state = "IDLE" => trainer.jobs = {}
 
 \* Nothing is generated on a device that is lent, or that the trainer trains on, whatever a gate says.
 T2 == \A r \in Replica : node[r].busy => (node[r].gate.lent = <<>> /\ ~(Colocated /\ Jobs({"Train"}) # {}))
@@ -385,18 +457,23 @@ Accounted(part, weights) ==
   /\ Elements(weights) \cap part.pending = {}
   /\ Elements(weights) \cup part.pending = 1..(part.next - 1)
 
-\* A checkpoint is whole, and restores to a state that the run could have been in; so is what goes on from it.
+\* A checkpoint is whole, with every rank's part, and restores to a state that the run could have been in; so is what
+\* goes on from it.
 T3 ==
   /\ \A n \in 1..Len(store.saves) :
-       /\ store.saves[n].again = store.saves[n].weights
+       /\ store.saves[n].parts = {<<k, store.saves[n].weights>> : k \in Member}
        /\ Accounted(store.saves[n].part, store.saves[n].weights)
-  /\ run.lost \/ Accounted(run.part, trainer.weights)
+  /\ run.lost \/ trainer.now.state = "TRAINING" \/ \A k \in Member : Accounted(run.part, trainer.weights[k])
   /\ Len(store.saves) = store.done
 
-\* A version's number is used once, and its manifest says what was trained into the weights that it holds.
+\* A version's number is used once, and its manifest says what was trained into the weights that it holds, and that
+\* every rank has. What the trainer has published has one.
 Versions ==
   /\ ~store.twice
-  /\ \A v \in 0..MaxVersion : store.manifests[v] # <<>> => store.manifests[v][1].says = store.manifests[v][1].holds
+  /\ trainer.now.version # <<>> => store.manifests[trainer.now.version[1]] # <<>>
+  /\ \A v \in 0..MaxVersion : store.manifests[v] # <<>> =>
+       /\ store.manifests[v][1].says = store.manifests[v][1].holds
+       /\ store.manifests[v][1].all = {store.manifests[v][1].holds}
 
 \* An open gate holds the weights of its version, which is published: nothing opens before the first is.
 Serves == \A r \in Replica : node[r].gate.state = "OPEN" =>

@@ -25,39 +25,39 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsluicegate/v1/trainer.proto\x12\rsluicegate.v1\"\xb3\x01\n\x0fTrainerSnapshot\x12*\n\x05state\x18\x01 \x01(\x0e\x32\x1b.sluicegate.v1.TrainerState\x12\x0c\n\x04term\x18\x02 \x01(\x04\x12\x14\n\x07version\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x17\n\npublishing\x18\x04 \x01(\x04H\x01\x88\x01\x01\x12\x12\n\x05\x62\x61tch\x18\x05 \x01(\tH\x02\x88\x01\x01\x42\n\n\x08_versionB\r\n\x0b_publishingB\x08\n\x06_batch\"K\n\x10TrainerTermFence\x12\x13\n\x0bincarnation\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x0c\n\x04term\x18\x03 \x01(\x04\"W\n\x13TrainerClaimRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\"f\n\x13TrainerTrainRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\t\"j\n\x15TrainerPublishRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0f\n\x07version\x18\x03 \x01(\x04\"d\n\x12TrainerSaveRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0c\n\x04path\x18\x03 \x01(\t\"d\n\x12TrainerLoadRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0c\n\x04path\x18\x03 \x01(\t\"\xd0\x02\n\x0cTrainerReply\x12\x10\n\x08instance\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x04\x12\x30\n\x08snapshot\x18\x04 \x01(\x0b\x32\x1e.sluicegate.v1.TrainerSnapshot\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x04kind\x18\x06 \x01(\x0e\x32 .sluicegate.v1.TrainerReply.Kind\x12\x0c\n\x04rule\x18\x07 \x01(\t\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12\x0c\n\x04text\x18\t \x01(\t\x12\r\n\x05retry\x18\n \x01(\x08\"Z\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0b\n\x07KIND_GO\x10\x01\x12\r\n\tKIND_STAY\x10\x02\x12\x0f\n\x0bKIND_IGNORE\x10\x03\x12\x0f\n\x0bKIND_REFUSE\x10\x04\"%\n\x11TrainerGetRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\"\'\n\x13TrainerWatchRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\"\xa5\x01\n\x11TrainerTransition\x12\x13\n\x0bincarnation\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x30\n\x08snapshot\x18\x03 \x01(\x0b\x32\x1e.sluicegate.v1.TrainerSnapshot\x12\r\n\x05\x66resh\x18\x04 \x01(\x08\x12\r\n\x05\x65vent\x18\x05 \x01(\t\x12\x0c\n\x04rule\x18\x06 \x01(\t\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t*\xce\x01\n\x0cTrainerState\x12\x1d\n\x19TRAINER_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12TRAINER_STATE_IDLE\x10\x01\x12\x1a\n\x16TRAINER_STATE_TRAINING\x10\x02\x12\x1c\n\x18TRAINER_STATE_PUBLISHING\x10\x03\x12\x18\n\x14TRAINER_STATE_SAVING\x10\x04\x12\x19\n\x15TRAINER_STATE_LOADING\x10\x05\x12\x18\n\x14TRAINER_STATE_FAILED\x10\x06\x32\x92\x04\n\x07Trainer\x12H\n\x05\x43laim\x12\".sluicegate.v1.TrainerClaimRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12H\n\x05Train\x12\".sluicegate.v1.TrainerTrainRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12L\n\x07Publish\x12$.sluicegate.v1.TrainerPublishRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x46\n\x04Save\x12!.sluicegate.v1.TrainerSaveRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x46\n\x04Load\x12!.sluicegate.v1.TrainerLoadRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x44\n\x03Get\x12 .sluicegate.v1.TrainerGetRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12O\n\x05Watch\x12\".sluicegate.v1.TrainerWatchRequest\x1a .sluicegate.v1.TrainerTransition0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsluicegate/v1/trainer.proto\x12\rsluicegate.v1\"\x8d\x02\n\x0fTrainerSnapshot\x12*\n\x05state\x18\x01 \x01(\x0e\x32\x1b.sluicegate.v1.TrainerState\x12\x0c\n\x04term\x18\x02 \x01(\x04\x12\x14\n\x07version\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x17\n\npublishing\x18\x04 \x01(\x04H\x01\x88\x01\x01\x12\x12\n\x05\x62\x61tch\x18\x05 \x01(\tH\x02\x88\x01\x01\x12\r\n\x05ranks\x18\x06 \x03(\t\x12\x0b\n\x03job\x18\x07 \x01(\x04\x12\x0c\n\x04\x64one\x18\x08 \x03(\t\x12\x0e\n\x06unable\x18\t \x03(\t\x12\x13\n\x06\x64igest\x18\n \x01(\tH\x03\x88\x01\x01\x42\n\n\x08_versionB\r\n\x0b_publishingB\x08\n\x06_batchB\t\n\x07_digest\"K\n\x10TrainerTermFence\x12\x13\n\x0bincarnation\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x0c\n\x04term\x18\x03 \x01(\x04\"W\n\x13TrainerClaimRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\"f\n\x13TrainerTrainRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\t\"j\n\x15TrainerPublishRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0f\n\x07version\x18\x03 \x01(\x04\"d\n\x12TrainerSaveRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0c\n\x04path\x18\x03 \x01(\t\"d\n\x12TrainerLoadRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12.\n\x05\x66\x65nce\x18\x02 \x01(\x0b\x32\x1f.sluicegate.v1.TrainerTermFence\x12\x0c\n\x04path\x18\x03 \x01(\t\"\xd0\x02\n\x0cTrainerReply\x12\x10\n\x08instance\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x04\x12\x30\n\x08snapshot\x18\x04 \x01(\x0b\x32\x1e.sluicegate.v1.TrainerSnapshot\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x04kind\x18\x06 \x01(\x0e\x32 .sluicegate.v1.TrainerReply.Kind\x12\x0c\n\x04rule\x18\x07 \x01(\t\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12\x0c\n\x04text\x18\t \x01(\t\x12\r\n\x05retry\x18\n \x01(\x08\"Z\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0b\n\x07KIND_GO\x10\x01\x12\r\n\tKIND_STAY\x10\x02\x12\x0f\n\x0bKIND_IGNORE\x10\x03\x12\x0f\n\x0bKIND_REFUSE\x10\x04\"%\n\x11TrainerGetRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\"\'\n\x13TrainerWatchRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\"\xa5\x01\n\x11TrainerTransition\x12\x13\n\x0bincarnation\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x30\n\x08snapshot\x18\x03 \x01(\x0b\x32\x1e.sluicegate.v1.TrainerSnapshot\x12\r\n\x05\x66resh\x18\x04 \x01(\x08\x12\r\n\x05\x65vent\x18\x05 \x01(\t\x12\x0c\n\x04rule\x18\x06 \x01(\t\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t*\xce\x01\n\x0cTrainerState\x12\x1d\n\x19TRAINER_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12TRAINER_STATE_IDLE\x10\x01\x12\x1a\n\x16TRAINER_STATE_TRAINING\x10\x02\x12\x1c\n\x18TRAINER_STATE_PUBLISHING\x10\x03\x12\x18\n\x14TRAINER_STATE_SAVING\x10\x04\x12\x19\n\x15TRAINER_STATE_LOADING\x10\x05\x12\x18\n\x14TRAINER_STATE_FAILED\x10\x06\x32\x92\x04\n\x07Trainer\x12H\n\x05\x43laim\x12\".sluicegate.v1.TrainerClaimRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12H\n\x05Train\x12\".sluicegate.v1.TrainerTrainRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12L\n\x07Publish\x12$.sluicegate.v1.TrainerPublishRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x46\n\x04Save\x12!.sluicegate.v1.TrainerSaveRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x46\n\x04Load\x12!.sluicegate.v1.TrainerLoadRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12\x44\n\x03Get\x12 .sluicegate.v1.TrainerGetRequest\x1a\x1b.sluicegate.v1.TrainerReply\x12O\n\x05Watch\x12\".sluicegate.v1.TrainerWatchRequest\x1a .sluicegate.v1.TrainerTransition0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sluicegate.v1.trainer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TRAINERSTATE']._serialized_start=1398
-  _globals['_TRAINERSTATE']._serialized_end=1604
+  _globals['_TRAINERSTATE']._serialized_start=1488
+  _globals['_TRAINERSTATE']._serialized_end=1694
   _globals['_TRAINERSNAPSHOT']._serialized_start=47
-  _globals['_TRAINERSNAPSHOT']._serialized_end=226
-  _globals['_TRAINERTERMFENCE']._serialized_start=228
-  _globals['_TRAINERTERMFENCE']._serialized_end=303
-  _globals['_TRAINERCLAIMREQUEST']._serialized_start=305
-  _globals['_TRAINERCLAIMREQUEST']._serialized_end=392
-  _globals['_TRAINERTRAINREQUEST']._serialized_start=394
-  _globals['_TRAINERTRAINREQUEST']._serialized_end=496
-  _globals['_TRAINERPUBLISHREQUEST']._serialized_start=498
-  _globals['_TRAINERPUBLISHREQUEST']._serialized_end=604
-  _globals['_TRAINERSAVEREQUEST']._serialized_start=606
-  _globals['_TRAINERSAVEREQUEST']._serialized_end=706
-  _globals['_TRAINERLOADREQUEST']._serialized_start=708
-  _globals['_TRAINERLOADREQUEST']._serialized_end=808
-  _globals['_TRAINERREPLY']._serialized_start=811
-  _globals['_TRAINERREPLY']._serialized_end=1147
-  _globals['_TRAINERREPLY_KIND']._serialized_start=1057
-  _globals['_TRAINERREPLY_KIND']._serialized_end=1147
-  _globals['_TRAINERGETREQUEST']._serialized_start=1149
-  _globals['_TRAINERGETREQUEST']._serialized_end=1186
-  _globals['_TRAINERWATCHREQUEST']._serialized_start=1188
-  _globals['_TRAINERWATCHREQUEST']._serialized_end=1227
-  _globals['_TRAINERTRANSITION']._serialized_start=1230
-  _globals['_TRAINERTRANSITION']._serialized_end=1395
-  _globals['_TRAINER']._serialized_start=1607
-  _globals['_TRAINER']._serialized_end=2137
+  _globals['_TRAINERSNAPSHOT']._serialized_end=316
+  _globals['_TRAINERTERMFENCE']._serialized_start=318
+  _globals['_TRAINERTERMFENCE']._serialized_end=393
+  _globals['_TRAINERCLAIMREQUEST']._serialized_start=395
+  _globals['_TRAINERCLAIMREQUEST']._serialized_end=482
+  _globals['_TRAINERTRAINREQUEST']._serialized_start=484
+  _globals['_TRAINERTRAINREQUEST']._serialized_end=586
+  _globals['_TRAINERPUBLISHREQUEST']._serialized_start=588
+  _globals['_TRAINERPUBLISHREQUEST']._serialized_end=694
+  _globals['_TRAINERSAVEREQUEST']._serialized_start=696
+  _globals['_TRAINERSAVEREQUEST']._serialized_end=796
+  _globals['_TRAINERLOADREQUEST']._serialized_start=798
+  _globals['_TRAINERLOADREQUEST']._serialized_end=898
+  _globals['_TRAINERREPLY']._serialized_start=901
+  _globals['_TRAINERREPLY']._serialized_end=1237
+  _globals['_TRAINERREPLY_KIND']._serialized_start=1147
+  _globals['_TRAINERREPLY_KIND']._serialized_end=1237
+  _globals['_TRAINERGETREQUEST']._serialized_start=1239
+  _globals['_TRAINERGETREQUEST']._serialized_end=1276
+  _globals['_TRAINERWATCHREQUEST']._serialized_start=1278
+  _globals['_TRAINERWATCHREQUEST']._serialized_end=1317
+  _globals['_TRAINERTRANSITION']._serialized_start=1320
+  _globals['_TRAINERTRANSITION']._serialized_end=1485
+  _globals['_TRAINER']._serialized_start=1697
+  _globals['_TRAINER']._serialized_end=2227
 # @@protoc_insertion_point(module_scope)

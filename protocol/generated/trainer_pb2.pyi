@@ -1,8 +1,9 @@
 # Made by `sluicegate generate` from Trainer; change the declaration, not this file.
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -25,18 +26,28 @@ TRAINER_STATE_LOADING: TrainerState
 TRAINER_STATE_FAILED: TrainerState
 
 class TrainerSnapshot(_message.Message):
-    __slots__ = ("state", "term", "version", "publishing", "batch")
+    __slots__ = ("state", "term", "version", "publishing", "batch", "ranks", "job", "done", "unable", "digest")
     STATE_FIELD_NUMBER: _ClassVar[int]
     TERM_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PUBLISHING_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]
+    RANKS_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    UNABLE_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
     state: TrainerState
     term: int
     version: int
     publishing: int
     batch: str
-    def __init__(self, state: _Optional[_Union[TrainerState, str]] = ..., term: _Optional[int] = ..., version: _Optional[int] = ..., publishing: _Optional[int] = ..., batch: _Optional[str] = ...) -> None: ...
+    ranks: _containers.RepeatedScalarFieldContainer[str]
+    job: int
+    done: _containers.RepeatedScalarFieldContainer[str]
+    unable: _containers.RepeatedScalarFieldContainer[str]
+    digest: str
+    def __init__(self, state: _Optional[_Union[TrainerState, str]] = ..., term: _Optional[int] = ..., version: _Optional[int] = ..., publishing: _Optional[int] = ..., batch: _Optional[str] = ..., ranks: _Optional[_Iterable[str]] = ..., job: _Optional[int] = ..., done: _Optional[_Iterable[str]] = ..., unable: _Optional[_Iterable[str]] = ..., digest: _Optional[str] = ...) -> None: ...
 
 class TrainerTermFence(_message.Message):
     __slots__ = ("incarnation", "operation_id", "term")

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class TrainerStub:
-    """The trainer group: it trains, publishes, saves or loads, one at a time.
+    """The trainer: a group of ranks that train, publish, save or load together, one thing at a time.
     """
 
     def __init__(self, channel):
@@ -74,7 +74,7 @@ class TrainerStub:
 
 
 class TrainerServicer:
-    """The trainer group: it trains, publishes, saves or loads, one at a time.
+    """The trainer: a group of ranks that train, publish, save or load together, one thing at a time.
     """
 
     def Claim(self, request, context):
@@ -173,7 +173,7 @@ def add_TrainerServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Trainer:
-    """The trainer group: it trains, publishes, saves or loads, one at a time.
+    """The trainer: a group of ranks that train, publish, save or load together, one thing at a time.
     """
 
     @staticmethod

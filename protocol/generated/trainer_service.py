@@ -30,20 +30,30 @@ class TrainerView(Protocol):
     """What a reader sees of one Trainer."""
 
     state: str
+    ranks: frozenset[str]
     term: int
     version: int | None
+    job: int
     publishing: int | None
     batch: str | None
+    done: frozenset[str]
+    unable: frozenset[str]
+    digest: str | None
 
 
 def snapshot_message(instance: Any) -> pb.TrainerSnapshot:
     """The message of a snapshot or of a live instance."""
     return pb.TrainerSnapshot(
         state=_STATE[instance.state],
+        ranks=sorted(instance.ranks),
         term=instance.term,
         version=instance.version,
+        job=instance.job,
         publishing=instance.publishing,
         batch=instance.batch,
+        done=sorted(instance.done),
+        unable=sorted(instance.unable),
+        digest=instance.digest,
     )
 
 
@@ -51,10 +61,15 @@ def snapshot_values(message: pb.TrainerSnapshot) -> tuple[Any, ...]:
     """The state and the fields in order of declaration. Raises WireError."""
     return (
         _STATE_OF[message.state],
+        frozenset(message.ranks),
         message.term,
         message.version if message.HasField("version") else None,
+        message.job,
         message.publishing if message.HasField("publishing") else None,
         message.batch if message.HasField("batch") else None,
+        frozenset(message.done),
+        frozenset(message.unable),
+        message.digest if message.HasField("digest") else None,
     )
 
 
@@ -92,17 +107,17 @@ TRAINER: Wire[TrainerHandlers] = Wire(
 class TrainerHandlers(Protocol):
     """What a shell does for Trainer: a method per output, after the step, in order."""
 
-    async def start_training(self, instance: str, batch: str) -> None:
-        """Train one step on the batch."""
+    async def start_training(self, instance: str, job: int, batch: str) -> None:
+        """Train one step on the batch, on every rank."""
 
-    async def start_publishing(self, instance: str, version: int) -> None:
-        """Publish the weights."""
+    async def start_publishing(self, instance: str, job: int, version: int) -> None:
+        """Publish the weights, on every rank."""
 
-    async def start_saving(self, instance: str, path: str) -> None:
-        """Save a checkpoint."""
+    async def start_saving(self, instance: str, job: int, path: str) -> None:
+        """Save a checkpoint, on every rank."""
 
-    async def start_loading(self, instance: str, path: str) -> None:
-        """Load a checkpoint."""
+    async def start_loading(self, instance: str, job: int, path: str) -> None:
+        """Load a checkpoint, on every rank."""
 
 
 class TrainerServicer(Servicer, rpc.TrainerServicer):

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csluicegate/v1/training.proto\x12\rsluicegate.v1\"D\n\x05\x41rray\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x64type\x18\x02 \x01(\t\x12\r\n\x05shape\x18\x03 \x03(\x04\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\"D\n\rSubmitRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12$\n\x06\x61rrays\x18\x02 \x03(\x0b\x32\x14.sluicegate.v1.Array\"4\n\x0cSubmitAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x15\n\rwaiting_bytes\x18\x02 \x01(\x04\"\x1e\n\rResultRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\"\x96\x01\n\x0cResultAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x04\x12\x39\n\x07metrics\x18\x03 \x03(\x0b\x32(.sluicegate.v1.ResultAnswer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x32\x97\x01\n\x0bTrainerData\x12\x43\n\x06Submit\x12\x1c.sluicegate.v1.SubmitRequest\x1a\x1b.sluicegate.v1.SubmitAnswer\x12\x43\n\x06Result\x12\x1c.sluicegate.v1.ResultRequest\x1a\x1b.sluicegate.v1.ResultAnswerb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csluicegate/v1/training.proto\x12\rsluicegate.v1\"D\n\x05\x41rray\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x64type\x18\x02 \x01(\t\x12\r\n\x05shape\x18\x03 \x03(\x04\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\"D\n\rSubmitRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12$\n\x06\x61rrays\x18\x02 \x03(\x0b\x32\x14.sluicegate.v1.Array\"4\n\x0cSubmitAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x15\n\rwaiting_bytes\x18\x02 \x01(\x04\"\x1e\n\rResultRequest\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\"\x96\x01\n\x0cResultAnswer\x12\r\n\x05\x62\x61tch\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x04\x12\x39\n\x07metrics\x18\x03 \x03(\x0b\x32(.sluicegate.v1.ResultAnswer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"@\n\x0eOutcomeRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\x04\x12\x0f\n\x07wait_ms\x18\x03 \x01(\r\"<\n\rOutcomeAnswer\x12\x0e\n\x06\x62\x65\x63\x61me\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\x12\x0e\n\x06\x64igest\x18\x03 \x01(\t2\xdf\x01\n\x0bTrainerData\x12\x43\n\x06Submit\x12\x1c.sluicegate.v1.SubmitRequest\x1a\x1b.sluicegate.v1.SubmitAnswer\x12\x43\n\x06Result\x12\x1c.sluicegate.v1.ResultRequest\x1a\x1b.sluicegate.v1.ResultAnswer\x12\x46\n\x07Outcome\x12\x1d.sluicegate.v1.OutcomeRequest\x1a\x1c.sluicegate.v1.OutcomeAnswerb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,6 +46,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RESULTANSWER']._serialized_end=424
   _globals['_RESULTANSWER_METRICSENTRY']._serialized_start=378
   _globals['_RESULTANSWER_METRICSENTRY']._serialized_end=424
-  _globals['_TRAINERDATA']._serialized_start=427
-  _globals['_TRAINERDATA']._serialized_end=578
+  _globals['_OUTCOMEREQUEST']._serialized_start=426
+  _globals['_OUTCOMEREQUEST']._serialized_end=490
+  _globals['_OUTCOMEANSWER']._serialized_start=492
+  _globals['_OUTCOMEANSWER']._serialized_end=552
+  _globals['_TRAINERDATA']._serialized_start=555
+  _globals['_TRAINERDATA']._serialized_end=778
 # @@protoc_insertion_point(module_scope)

@@ -57,3 +57,23 @@ class ResultAnswer(_message.Message):
     step: int
     metrics: _containers.ScalarMap[str, float]
     def __init__(self, batch: _Optional[str] = ..., step: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class OutcomeRequest(_message.Message):
+    __slots__ = ("instance", "job", "wait_ms")
+    INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    instance: str
+    job: int
+    wait_ms: int
+    def __init__(self, instance: _Optional[str] = ..., job: _Optional[int] = ..., wait_ms: _Optional[int] = ...) -> None: ...
+
+class OutcomeAnswer(_message.Message):
+    __slots__ = ("became", "why", "digest")
+    BECAME_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    became: str
+    why: str
+    digest: str
+    def __init__(self, became: _Optional[str] = ..., why: _Optional[str] = ..., digest: _Optional[str] = ...) -> None: ...

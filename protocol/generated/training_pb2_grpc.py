@@ -45,6 +45,11 @@ class TrainerDataStub:
                 request_serializer=sluicegate_dot_v1_dot_training__pb2.ResultRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_training__pb2.ResultAnswer.FromString,
                 _registered_method=True)
+        self.Outcome = channel.unary_unary(
+                '/sluicegate.v1.TrainerData/Outcome',
+                request_serializer=sluicegate_dot_v1_dot_training__pb2.OutcomeRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_training__pb2.OutcomeAnswer.FromString,
+                _registered_method=True)
 
 
 class TrainerDataServicer:
@@ -64,6 +69,13 @@ class TrainerDataServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Outcome(self, request, context):
+        """What became of a job, and why; answered when it is over, or has gone on for so long.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TrainerDataServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -76,6 +88,11 @@ def add_TrainerDataServicer_to_server(servicer, server):
                     servicer.Result,
                     request_deserializer=sluicegate_dot_v1_dot_training__pb2.ResultRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_training__pb2.ResultAnswer.SerializeToString,
+            ),
+            'Outcome': grpc.unary_unary_rpc_method_handler(
+                    servicer.Outcome,
+                    request_deserializer=sluicegate_dot_v1_dot_training__pb2.OutcomeRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_training__pb2.OutcomeAnswer.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -132,6 +149,33 @@ class TrainerData:
             '/sluicegate.v1.TrainerData/Result',
             sluicegate_dot_v1_dot_training__pb2.ResultRequest.SerializeToString,
             sluicegate_dot_v1_dot_training__pb2.ResultAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Outcome(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.TrainerData/Outcome',
+            sluicegate_dot_v1_dot_training__pb2.OutcomeRequest.SerializeToString,
+            sluicegate_dot_v1_dot_training__pb2.OutcomeAnswer.FromString,
             options,
             channel_credentials,
             insecure,

@@ -2,8 +2,8 @@
 
 Rules of this file:
 
-- Known not to use them: every trainer of the roster has ended, or is claimed by the present term and does not
-  train. Whatever is not known counts as use.
+- Known not to use them: every trainer of the roster has ended, or is claimed by the present term, does not train
+  and has not failed. Whatever is not known counts as use.
 """
 
 from __future__ import annotations
@@ -50,4 +50,5 @@ class TrainerUse:
             return True
         finally:
             await channel.close()
-        return trainer.state == "TRAINING"
+        # Of one that has failed, a rank may still train until its process has ended.
+        return trainer.state in ("TRAINING", "FAILED")

@@ -2,20 +2,20 @@
 
 Rules of this file:
 
-- A command is answered when the Trainer machine is idle again with its result; the wait is bounded.
-- A trainer that has failed, or answers as another life, ends the command with its reason.
+- A command is answered when its job is over on every rank; the wait is bounded.
+- What could not be done is told with the reason of each rank, and whether anything has changed by it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from grpc import aio
+from grpc import StatusCode, aio
 
-from ...protocol.client import CallError, dial
+from ...protocol.client import CallError, Refused, dial, told
 from ...protocol.generated import training_pb2, training_pb2_grpc
 from ...protocol.generated.trainer_service import TrainerClient
 
@@ -23,15 +23,26 @@ if TYPE_CHECKING:
     from ..training.samples import Sample
 
 INSTANCE = "trainer"
-"""The name of a trainer's one instance of Trainer."""
+"""The name of the instance of Trainer that is the whole group of ranks."""
+BEAT_S, SILENT_S, PAUSE_S = 5.0, 10.0, 0.2
+"""How long one question for an outcome stays open; how long the trainer may be silent beyond that; and the pause before
+it is asked again."""
 
 
 class TrainerError(Exception):
-    """The trainer did not do what it was asked to; the text says why."""
+    """The trainer did not do what it was asked to; the text says why. What it did is not known, or nothing."""
+
+
+class TrainerUndone(TrainerError):
+    """No rank could do it, and nothing has changed: the trainer goes on, and it may be asked again."""
+
+
+class TrainerFailed(TrainerError):
+    """The trainer has failed, and does nothing more: replace it."""
 
 
 class TrainerHandle:
-    """One incarnation of the trainer. `within` is how long one command may take, in seconds."""
+    """One incarnation of a trainer, of however many ranks. `within` is how long one command may take, in seconds."""
 
     def __init__(self, incarnation: str, control: str, data: str, *, term: int, within: float) -> None:
         self.incarnation, self.term = incarnation, term
@@ -50,54 +61,84 @@ class TrainerHandle:
         await self._asked(self._client.claim(term=self.term, operation_id=self._operation("claim")))
 
     async def train(self, batch: str, samples: Sequence[Sample]) -> dict[str, float]:
-        """One step on a batch of this id; the step's figures. Raises TrainerError."""
+        """One step on a batch of this id; the step's figures. Raises TrainerUndone, TrainerFailed, TrainerError."""
         # Only now: batches bring numpy in, which a controller does not need.
         from ..workers.batches import arrays_of, to_messages
 
         request = training_pb2.SubmitRequest(batch=batch, arrays=to_messages(arrays_of(samples)))
         await self._asked(self._data.Submit(request, timeout=self._within))
         operation = self._operation(f"train.{batch}")
-        await self._asked(self._client.train(term=self.term, batch=batch, operation_id=operation))
-        await self._until(lambda t: t.state == "IDLE" and t.batch is None, f"train on {batch}")
+        await self._done(self._client.train(term=self.term, batch=batch, operation_id=operation), f"train on {batch}")
         result = await self._asked(self._data.Result(training_pb2.ResultRequest(batch=batch), timeout=self._within))
         return dict(result.metrics)
 
     async def publish(self, version: int) -> None:
-        """Write the weights as `version`, durably. Raises TrainerError."""
+        """Write the weights as `version`, durably. Raises TrainerUndone, TrainerFailed, TrainerError.
+
+        A version that this incarnation has published before is published.
+        """
         operation = self._operation(f"publish.{version}")
-        await self._asked(self._client.publish(term=self.term, version=version, operation_id=operation))
-        await self._until(lambda t: t.state == "IDLE" and t.version == version, f"publish {version}")
+        asking = self._client.publish(term=self.term, version=version, operation_id=operation)
+        await self._done(asking, f"publish {version}")
 
     async def save(self, path: str) -> None:
-        """Write a checkpoint. Raises TrainerError."""
-        await self._asked(self._client.save(term=self.term, path=path, operation_id=self._operation("save")))
-        await self._until(lambda t: t.state == "IDLE", f"save to {path}")
+        """Write a checkpoint into the folder `path`, which must not exist; it is whole or not there.
+
+        A relative path lies in the trainer's own folder. Raises TrainerUndone where nothing was written,
+        TrainerFailed, TrainerError.
+        """
+        asking = self._client.save(term=self.term, path=path, operation_id=self._operation("save"))
+        await self._done(asking, f"save in {path}")
 
     async def load(self, path: str) -> None:
-        """Read a checkpoint. Raises TrainerError."""
-        await self._asked(self._client.load(term=self.term, path=path, operation_id=self._operation("load")))
-        await self._until(lambda t: t.state == "IDLE", f"load {path}")
+        """Read the checkpoint in the folder `path`. Raises TrainerUndone where nothing has changed, TrainerFailed,
+        TrainerError."""
+        asking = self._client.load(term=self.term, path=path, operation_id=self._operation("load"))
+        await self._done(asking, f"load {path}")
 
     def _operation(self, event: str) -> str:
         return f"{self.term}.{self.incarnation}.{event}.{next(self._numbers)}"
 
-    async def _asked(self, call: Any) -> Any:
+    async def _asked(self, call: Awaitable[Any]) -> Any:
         try:
             return await call
+        except Refused as error:
+            kind = TrainerFailed if error.reason == "failed" else TrainerError
+            raise kind(f"{self.incarnation}: {error}") from error
         except (CallError, aio.AioRpcError) as error:
             said = error.details() if isinstance(error, aio.AioRpcError) else str(error)
             raise TrainerError(f"{self.incarnation}: {said}") from error
 
-    async def _until(self, holds: Callable[[Any], bool], doing: str) -> None:
+    async def _done(self, asking: Awaitable[Any], doing: str) -> None:
+        """Ask, and wait for the end of the job that this begins, or has begun before."""
         try:
             async with asyncio.timeout(self._within):
-                async for seen in self._client.watch():
-                    if seen.snapshot.state == "FAILED":
-                        raise TrainerError(f"{self.incarnation} failed to {doing}: its log says why")
-                    if holds(seen.snapshot):
-                        return
+                asked = await self._asked(asking)
+                # It was done before, by this incarnation.
+                if asked.kind == "ignore" and asked.snapshot.state == "IDLE":
+                    return
+                became = await self._outcome(asked.snapshot.job, doing)
         except TimeoutError:
             raise TrainerError(f"{self.incarnation} did not {doing} within {self._within:g} s") from None
-        except CallError as error:
-            raise TrainerError(f"{self.incarnation}: {error}") from error
-        raise TrainerError(f"{self.incarnation} stopped answering; it was to {doing}")
+        if became.became == "undone":
+            raise TrainerUndone(f"{self.incarnation} could not {doing}, and nothing has changed: {became.why}")
+        if became.became != "done":
+            raise TrainerFailed(f"{self.incarnation} has failed to {doing}: {became.why}")
+
+    async def _outcome(self, job: int, doing: str) -> Any:
+        request = training_pb2.OutcomeRequest(instance=INSTANCE, job=job, wait_ms=int(BEAT_S * 1000))
+        clock = asyncio.get_running_loop().time
+        heard = clock()
+        while True:
+            try:
+                answer = await self._data.Outcome(request, timeout=BEAT_S + SILENT_S)
+            except aio.AioRpcError as error:
+                is_silent = error.code() in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
+                if not is_silent or clock() - heard > SILENT_S:
+                    text = f"{self.incarnation} does not say what became of it; it was to {doing} ({told(error)})"
+                    raise TrainerError(text) from error
+                await asyncio.sleep(PAUSE_S)
+                continue
+            heard = clock()
+            if answer.became != "running":
+                return answer

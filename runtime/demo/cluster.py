@@ -155,7 +155,8 @@ class Cluster:
 
     def _note_end(self, worker: Worker, status: int) -> None:
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        self.ended[worker.incarnation] = how
+        for incarnation in _lives(worker):
+            self.ended[incarnation] = how
         if status != 0:
             self.incidents.append(Incident(worker.incarnation, how))
 
@@ -192,6 +193,11 @@ class Cluster:
         """Sessions end by themselves; the table says when the last has gone."""
 
 
+def _lives(worker: Worker) -> list[str]:
+    """The incarnations that have ended with this process: of a trainer of several ranks, each rank's."""
+    return worker.ready.get("incarnations") or [worker.incarnation]
+
+
 @asynccontextmanager
 async def cluster(
     layout: Layout, settings: SyncSettings, rollout: Callable[[str, str], RolloutConfig], log: TraceLog,
@@ -225,7 +231,8 @@ async def cluster(
                             task.cancel()
                 await launcher.stop_all()
                 for worker in made.workers.values():
-                    made.ended.setdefault(worker.incarnation, "stopped")
+                    for incarnation in _lives(worker):
+                        made.ended.setdefault(incarnation, "stopped")
     finally:
         store.close()
         remove_run(layout.run)

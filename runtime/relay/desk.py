@@ -52,7 +52,7 @@ class Publisher:
 
     def __init__(self, controller: Controller, run: str, life: str, log: TraceLog | None) -> None:
         self._controller, self._run, self._life, self._log = controller, run, life, log
-        self._live: Any = Trainer.Live()
+        self._live: Any = Trainer.Live(ranks={TRAINER})
         if log is not None:
             log.of("Trainer").lives(TRAINER, self._live, False)
         self._step(Trainer.Claim(term=controller.term), f"{controller.term}.{life}.claim.{controller.term}")
@@ -70,7 +70,7 @@ class Publisher:
         await asyncio.to_thread(controller.manifests.put, made)
         if self._log is not None:
             self._log.fact("Trainer", TRAINER, "manifest", version=version, digest=made.digest)
-        self._step(Trainer.Published(version=version), cause)
+        self._step(Trainer.Published(rank=TRAINER, job=self._live.job, digest=made.digest), cause)
         return version
 
     def _step(self, event: Any, cause: str) -> None:

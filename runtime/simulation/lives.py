@@ -24,14 +24,16 @@ from ..weights import ManifestStore, ShmPublisher
 from ..workers.config import RolloutConfig
 from ..workers.door import Door
 from ..workers.rollout import replica as serve_replica
-from ..workers.trainer_actions import INSTANCE as TRAINER_INSTANCE
-from ..workers.trainer_actions import Batch, TrainerActions
+from ..workers.trainer_actions import GROUP, Batch, Publishing, RankActions
+from ..workers.trainer_data import TrainerDataServicer
+from ..workers.trainer_jobs import Jobs
 from .clock import THREAD_S
 from .engine import ScriptedEngine
 from .network import SimNetwork
 from .process import Process
 
 T = TypeVar("T")
+BUCKET_BYTES, BATCH_BYTES = 1 << 20, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +166,21 @@ class _Thread:
     seconds = THREAD_S
 
 
+class Alone:
+    """A rank that has nobody to agree with."""
+
+    def agree(self, what: str) -> None: ...
+
+    def outcome(self, problem: str) -> str:
+        return problem
+
+
 class Core:
     """A trainer's core without training: each version's one tensor is another."""
 
     def __init__(self) -> None:
         self.step = 0
+        self.frozen: tuple[str, ...] = ()
         self.did: list[str] = []
         """What it was told to do, in order."""
 
@@ -184,7 +196,7 @@ class Core:
 
 
 class TrainerLife:
-    """One life of a trainer that publishes at once."""
+    """One life of a trainer, a group of itself, that publishes at once."""
 
     def __init__(self, layout: Layout, network: SimNetwork) -> None:
         self.incarnation, self.target, self._layout = "trainer.1", "", layout
@@ -192,12 +204,12 @@ class TrainerLife:
         self.host: MachineHost
         self.core = Core()
         self._thread = _Thread()
-        self._actions: TrainerActions
+        self._actions: RankActions
 
     @property
     def live(self) -> Any:
         """The live Trainer, to be read."""
-        return self.host.live(TRAINER_INSTANCE)
+        return self.host.live(GROUP)
 
     def slow(self, seconds: float) -> None:
         """Each piece of work takes so long from now on."""
@@ -209,7 +221,7 @@ class TrainerLife:
 
     def client(self) -> TrainerClient:
         """A client of it, for a process that dials it."""
-        return TrainerClient(dial(self.target), TRAINER_INSTANCE, incarnation=self.incarnation)
+        return TrainerClient(dial(self.target), GROUP, incarnation=self.incarnation)
 
     async def start(self) -> None:
         self.target = await self.process.start()
@@ -218,18 +230,24 @@ class TrainerLife:
     async def _serve(self) -> AsyncIterator[str]:
         layout = self._layout
         with layout.log(self.incarnation) as log:
-            self._actions = actions = TrainerActions(
-                cast(Any, self.core), cast(Any, self._thread), ManifestStore(layout.manifests),
-                ShmPublisher(layout.run, root=layout.shm), log,
-                dtype=torch.float32, keep=64, folder=layout.state("trainer"),
+            publishing = Publishing(
+                ManifestStore(layout.manifests), ShmPublisher(layout.run, root=layout.shm), BUCKET_BYTES,
+                torch.float32, 64,
             )  # fmt: skip
+            self._actions = actions = RankActions(
+                GROUP, cast(Any, self.core), cast(Any, self._thread), publishing, log,
+                together=Alone(), folder=layout.state("trainer"),
+            )  # fmt: skip
+            seen = log.of("Trainer")
             self.host = actions.host = MachineHost(
-                TRAINER, actions, incarnation=self.incarnation, observer=actions.log, lives=log.of("Trainer").lives
+                TRAINER, actions, incarnation=self.incarnation, observer=seen, lives=seen.lives
             )
-            actions.failed = _nobody
+            actions.failed, jobs = _nobody, Jobs()
+            jobs.watch(self.host)
             async with self.host:
-                self.host.create(TRAINER_INSTANCE)
-                async with Server([TrainerServicer(self.host)]) as server:
+                self.host.create(GROUP, ranks={GROUP})
+                data = TrainerDataServicer(actions, None, jobs, limit=BATCH_BYTES)
+                async with Server([TrainerServicer(self.host), data]) as server:
                     yield server.target
 
 

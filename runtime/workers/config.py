@@ -117,6 +117,9 @@ class TrainerConfig:
     trainer's own folder: relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
     replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
     kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
+    `ranks`: how many processes train together; with more than one, the worker becomes torchrun on this host,
+    or is started by torchrun. `answer_ms`: how long a rank may leave the first one, or the others, without an
+    answer; `job_ms`: how long a step, a publication, a save or a load may take, before the trainer has failed.
     """
 
     run: str
@@ -131,6 +134,9 @@ class TrainerConfig:
     keep_versions: int = 2
     bucket_bytes: int = 32 * 1024 * 1024
     max_batch_bytes: int = 256 * 1024 * 1024
+    ranks: int = 1
+    answer_ms: int = 30_000
+    job_ms: int = 3_600_000
     stop_ms: int = 5_000
     shm_root: Path | None = None
     weights: WeightsConfig = field(default_factory=WeightsConfig)
@@ -141,5 +147,6 @@ class TrainerConfig:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             threads=self.threads, keep_versions=self.keep_versions, bucket_bytes=self.bucket_bytes,
-            max_batch_bytes=self.max_batch_bytes, stop_ms=self.stop_ms,
+            max_batch_bytes=self.max_batch_bytes, ranks=self.ranks, answer_ms=self.answer_ms, job_ms=self.job_ms,
+            stop_ms=self.stop_ms,
         )  # fmt: skip

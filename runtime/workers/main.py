@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import traceback
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -15,7 +16,8 @@ from ...protocol.sources import AccessError
 from ...protocol.store import StoreError
 from ..config import ConfigError, read_config
 from ..watching.settings import watching
-from .process import announce, die_with_parent, take_stdout
+from .process import announce, die_with_parent, give_back_stdout, take_stdout
+from .torchrun import is_rank, launch
 
 
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
@@ -25,13 +27,19 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     higher term overruled, 1 for anything else.
     """
     stdout = take_stdout()
-    die_with_parent(parent)
+    # A trainer whose launcher was killed has no time for a graceful end: another life may begin at once.
+    die_with_parent(parent, signal.SIGKILL if kind == "trainer" and is_rank() else signal.SIGTERM)
     try:
         config, work = _KINDS[kind](path)
         check(config.access)
     except (ConfigError, AccessError) as error:
         print(f"sluicegate worker: {error}", file=errors)
         return 2
+    if kind == "trainer" and config.ranks > 1 and not is_rank():
+        give_back_stdout(stdout)
+        status = launch(path, config.ranks, config.stop_ms / 1000, errors)
+        errors.flush()
+        os._exit(status)
     is_ready = False
 
     def ready(facts: dict[str, Any]) -> None:

@@ -35,19 +35,25 @@ def take_stdout() -> int:
     return kept
 
 
+def give_back_stdout(kept: int) -> None:
+    """Let processes that this one starts, and prints, have standard output again."""
+    sys.stdout.flush()
+    os.dup2(kept, 1)
+
+
 def announce(stdout: int, facts: dict[str, Any]) -> None:
     """Write the ready line. Who no longer listens is not told."""
     with contextlib.suppress(BrokenPipeError):
         os.write(stdout, json.dumps({"ready": True, **facts, "pid": os.getpid()}).encode() + b"\n")
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the system send SIGTERM when the thread that started this process ends.
+def die_with_parent(parent: int, number: signal.Signals = signal.SIGTERM) -> None:
+    """Have the system send this signal when the thread that started this process ends.
 
     `parent` is the parent's process id as it was at the very start. Raises SystemExit if it has ended.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         raise SystemExit("the parent ended while this worker started")
 

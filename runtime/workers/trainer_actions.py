@@ -1,9 +1,11 @@
-"""What the Trainer machine asks for: train, publish, save and load, on the one thread that owns torch.
+"""What a rank's Trainer machine asks for: train, publish, save and load, on the one thread that owns torch.
 
 Rules of this file:
 
 - The table lets one thing run at a time; here one thread does it, and the event loop stays free.
-- A version is published when its bytes are in shared memory and its manifest is on the disk.
+- Ranks agree on what they are about to do before anything of it begins, and tell each other what went wrong.
+- A version is published when its bytes are stored, every rank has the same weights, and its manifest is on
+  the disk, in this order. The first rank writes; the others only compute what it must have written.
 - What was refused before anything changed is undone; any other failure leaves the weights in doubt.
 """
 
@@ -12,28 +14,60 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
 from ...protocol.host import MachineHost
 from ...statemachines.trainer import Trainer
 from ..tracelog import TraceLog
+from ..training import group
+from ..training.agreement import GroupError
 from ..training.checkpoint import CheckpointError
-from ..training.deepspeed_trainer import TrainerCore
+from ..training.deepspeed_trainer import TrainerCore, TrainerError
 from ..training.metrics import Metrics
 from ..training.samples import Sample
-from ..weights import Manifest, ManifestStore, ShmPublisher
+from ..weights import Manifest, ManifestError, ManifestStore, WeightStore, tally
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-INSTANCE = "trainer"
-"""The name of the one instance of Trainer."""
+GROUP = "trainer"
+"""The name of the instance of Trainer that is the whole group of ranks."""
 _REMEMBERED = 64
+
+
+class Unchanged(Exception):
+    """Something could not be done, on any rank, and nothing has changed."""
+
+
+class Together(Protocol):
+    """How a rank agrees with the others; both raise GroupError where they do not come."""
+
+    def agree(self, what: str) -> None:
+        """Returns once all ranks are about to do the same."""
+        ...
+
+    def outcome(self, problem: str) -> str:
+        """The problems of all ranks, of which this rank's is `problem`."""
+        ...
+
+
+class Ranks:
+    """The ranks of the process group that was joined. They wait for each other: `begins` seconds until all are told
+    what to do, `within` seconds until each has done a part of it."""
+
+    def __init__(self, begins: float, within: float) -> None:
+        self._begins, self._within = begins, within
+
+    def agree(self, what: str) -> None:
+        group.agree(what, self._begins)
+
+    def outcome(self, problem: str) -> str:
+        return group.agree_outcome(problem, self._within)
 
 
 @dataclass(slots=True)
@@ -46,27 +80,34 @@ class Batch:
     metrics: Metrics | None = None
 
 
-class TrainerActions:
-    """The one trainer of a process. `host`, which `log` watches, and `failed` are set before use.
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How a rank publishes. `store` is the first rank's, the others have none; buckets of the last `keep` versions
+    are kept."""
 
-    `failed` is told when the trainer has failed. `folder` is where relative paths of checkpoints lie.
+    manifests: ManifestStore
+    store: WeightStore | None
+    bucket_bytes: int
+    dtype: torch.dtype
+    keep: int
+
+
+class RankActions:
+    """One rank of a trainer, as the instance `name`. `host` and `failed` are set before use.
+
+    `failed` is told when the rank has failed. `folder` is where relative paths of checkpoints lie.
     """
 
     def __init__(
-        self, core: TrainerCore, thread: ThreadPoolExecutor, manifests: ManifestStore, publisher: ShmPublisher,
-        trace: TraceLog | None, *, dtype: torch.dtype, keep: int, folder: Path,
+        self, name: str, core: TrainerCore, thread: ThreadPoolExecutor, publishing: Publishing, trace: TraceLog | None,
+        *, together: Together, folder: Path,
     ) -> None:  # fmt: skip
         self.host: MachineHost
         self.failed: Callable[[], Awaitable[None]]
-        self.log = None if trace is None else trace.of("Trainer")
+        self.name = name
         self.batches: OrderedDict[str, Batch] = OrderedDict()
         self._core, self._thread, self._trace = core, thread, trace
-        self._manifests, self._publisher = manifests, publisher
-        self._dtype, self._keep, self._folder = dtype, keep, folder
-
-    @property
-    def live(self) -> Any:
-        return self.host.live(INSTANCE)
+        self._publishing, self._together, self._folder = publishing, together, folder
 
     @property
     def waiting_bytes(self) -> int:
@@ -78,77 +119,136 @@ class TrainerActions:
 
     # -- outputs of the machine ------------------------------------------------------------------
 
-    async def start_training(self, instance: str, batch: str) -> None:
+    async def start_training(self, instance: str, job: int, batch: str) -> None:
         held = self.batches[batch]
-        try:
-            held.metrics = await self._run(self._core.train, held.samples, self._newest())
-        except Exception as error:
-            await self._fail(f"training on {batch} failed", error)
+
+        def train() -> Metrics:
+            self._begin(f"train on {batch} ({held.digest.hex()})")
+            return self._core.train(held.samples or (), self._newest())
+
+        if (metrics := await self._does(job, f"training on {batch}", train)) is None:
             return
-        held.samples = None
+        held.metrics, held.samples = metrics, None
         self._forget()
-        self.host.step(instance, Trainer.Trained(batch=batch))
+        self.host.step(instance, Trainer.Trained(rank=instance, job=job))
 
-    async def start_publishing(self, instance: str, version: int) -> None:
-        try:
-            manifest = await self._run(self._publish, version)
-        except Exception as error:
-            await self._fail(f"publishing version {version} failed", error)
+    async def start_publishing(self, instance: str, job: int, version: int) -> None:
+        what = f"publishing version {version}"
+        if (written := await self._does(job, what, lambda: self._write(version))) is None:
             return
-        if self._trace is not None:
-            self._trace.fact("Trainer", instance, "manifest", version=version, digest=manifest.digest)
-        self.host.step(instance, Trainer.Published(version=version))
+        digest, is_first = written
+        # Nobody says that the version is published before the trace has its manifest.
+        if is_first and self._trace is not None:
+            self._trace.fact("Trainer", GROUP, "manifest", version=version, digest=digest)
+        if await self._does(job, what, lambda: self._everywhere(lambda: True)):
+            self.host.step(instance, Trainer.Published(rank=instance, job=job, digest=digest))
 
-    async def start_saving(self, instance: str, path: str) -> None:
-        try:
-            await self._run(self._core.save, self._folder / path)
-        except (CheckpointError, OSError) as error:
-            self._undone(f"no checkpoint in {path}", error)
-        except Exception as error:
-            await self._fail(f"saving to {path} failed", error)
-        else:
-            self.host.step(instance, Trainer.Saved())
+    async def start_saving(self, instance: str, job: int, path: str) -> None:
+        def save() -> bool:
+            self._begin(f"save in {path}")
+            self._core.save(self._folder / path)
+            return True
 
-    async def start_loading(self, instance: str, path: str) -> None:
-        try:
-            await self._run(self._core.load, self._folder / path)
-        except CheckpointError as error:
-            self._undone(f"{path} was not loaded", error)
-        except Exception as error:
-            await self._fail(f"loading {path} failed", error)
-        else:
-            self.host.step(instance, Trainer.Loaded())
+        if await self._does(job, f"saving in {path}", save):
+            self.host.step(instance, Trainer.Saved(rank=instance, job=job))
+
+    async def start_loading(self, instance: str, job: int, path: str) -> None:
+        def load() -> bool:
+            self._begin(f"load {path}")
+            self._core.load(self._folder / path)
+            return True
+
+        if await self._does(job, f"loading {path}", load):
+            self.host.step(instance, Trainer.Loaded(rank=instance, job=job))
 
     # -- inside ----------------------------------------------------------------------------------
 
     def _newest(self) -> int:
         """The newest version that was ever published; samples cannot be newer."""
-        return max(self._manifests.versions(), default=0)
+        return max(self._publishing.manifests.versions(), default=0)
 
-    def _publish(self, version: int) -> Manifest:
-        # Buckets without a manifest are what a killed trainer left.
-        if version not in self._manifests.versions():
-            self._publisher.discard(version)
-        tensors = self._core.named_parameters_bucketwise(self._publisher.bucket_bytes)
-        manifest = self._publisher.publish(version, self._core.step, tensors, self._dtype)
-        self._manifests.put(manifest)
-        for old in self._publisher.published()[: -self._keep]:
-            self._publisher.discard(old)
-        return manifest
+    def _begin(self, what: str) -> None:
+        """Raises Unchanged where not all ranks are about to do this."""
+        try:
+            self._together.agree(what)
+        except GroupError as error:
+            raise Unchanged(str(error)) from error
 
-    async def _run(self, do: Callable[..., _T], *arguments: Any) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, do, *arguments)
+    def _write(self, version: int) -> tuple[str, bool]:
+        """The digest of this rank's weights, and whether it is the rank that has made them durable as this version."""
+        self._begin(f"publish version {version}")
+        self._everywhere(lambda: self._require_unused(version))
+        how = self._publishing
+        if (store := how.store) is None:
+            digest = self._everywhere(lambda: tally(self._tensors(), how.dtype))
+            self._together.agree(f"publish weights of digest {digest}")
+            return digest, False
+        durable = False
+        try:
+            manifest = self._everywhere(lambda: self._store(store, version))
+            # Ranks that differ must not leave a version that anybody could install.
+            self._together.agree(f"publish weights of digest {manifest.digest}")
+            try:
+                how.manifests.put(manifest)
+            except (OSError, ManifestError) as error:
+                raise Unchanged(self._together.outcome(str(error))) from error
+            durable = True
+        finally:
+            if not durable:
+                store.discard(version)
+        for old in store.published()[: -how.keep]:
+            store.discard(old)
+        return manifest.digest, True
+
+    def _require_unused(self, version: int) -> None:
+        if version in self._publishing.manifests.versions():
+            raise ManifestError(f"version {version} was published before: number above every manifest")
+
+    def _store(self, store: WeightStore, version: int) -> Manifest:
+        # Bytes without a manifest are what a killed trainer left.
+        store.discard(version)
+        tensors, how = self._tensors(), self._publishing
+        try:
+            return store.publish(version, self._core.step, tensors, how.dtype, frozen=self._core.frozen)
+        finally:
+            # The other ranks draw to the end.
+            tensors.close()
+
+    def _tensors(self) -> Generator[tuple[str, torch.Tensor], None, None]:
+        return self._core.named_parameters_bucketwise(self._publishing.bucket_bytes)
+
+    def _everywhere(self, do: Callable[[], _T]) -> _T:
+        """What `do` gives here. Raises Unchanged on every rank where the disk or the memory refuses on one."""
+        made: list[_T] = []
+        problem: Exception | None = None
+        try:
+            made.append(do())
+        except (TrainerError, GroupError):
+            # These are every rank's.
+            raise
+        except Exception as error:
+            problem = error
+        told = self._together.outcome("" if problem is None else str(problem) or repr(problem))
+        if problem is not None and not isinstance(problem, (OSError, ManifestError)):
+            raise problem
+        if told:
+            raise Unchanged(told) from problem
+        return made[0]
+
+    async def _does(self, job: int, what: str, work: Callable[[], _T]) -> _T | None:
+        """What `work` gives; None where it was undone or has failed, and the machine knows."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (Unchanged, CheckpointError) as error:
+            _log.warning("%s was not done: %s", what, error)
+            self.host.step(self.name, Trainer.Undone(rank=self.name, job=job, why=f"{what}: {error}"))
+        except Exception as error:
+            _log.exception("%s failed", what)
+            self.host.step(self.name, Trainer.Failed(rank=self.name, why=f"{what}: {error or repr(error)}"))
+            await self.failed()
+        return None
 
     def _forget(self) -> None:
         trained = [name for name, batch in self.batches.items() if batch.samples is None]
         for name in trained[:-_REMEMBERED]:
             del self.batches[name]
-
-    def _undone(self, what: str, error: Exception) -> None:
-        _log.warning("%s: %s", what, error)
-        self.host.step(INSTANCE, Trainer.Undone(why=f"{what}: {error}"))
-
-    async def _fail(self, what: str, error: Exception) -> None:
-        _log.error(what, exc_info=error)
-        self.host.step(INSTANCE, Trainer.Failed(why=f"{what}: {error!r}"))
-        await self.failed()

@@ -4,12 +4,14 @@ Rules of this file:
 
 - A batch is judged whole when it is submitted, and again when it is to be trained on: the table is asked
   only for a batch that the trainer can train on.
+- The head hands a batch on to the other ranks, and has it when each of them has it.
 - A batch's id is used once; the same batch again changes nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from hashlib import blake2b
 from typing import Any, NoReturn
 
@@ -19,47 +21,59 @@ from ...protocol.generated import training_pb2 as pb
 from ...protocol.generated import training_pb2_grpc as rpc
 from ...protocol.generated.trainer_service import TRAINER, TrainerServicer
 from ...protocol.host import MachineHost
-from ...protocol.refusals import MALFORMED, PAYLOAD, UNKNOWN, cut, refuse
-from ..training.deepspeed_trainer import TrainerError
+from ...protocol.refusals import MALFORMED, PAYLOAD, UNKNOWN, cut, detail, refuse
+from ..training.errors import TrainerError
 from .batches import from_messages, samples_of
-from .trainer_actions import INSTANCE, Batch, TrainerActions
+from .trainer_actions import Batch, RankActions
+from .trainer_group import GroupActions
+from .trainer_jobs import Jobs
 
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256
 """The longest batch id, in characters."""
+LONGEST_S = 10.0
+"""The longest that a question for an outcome is left open."""
 BATCH, FULL, NOT_TRAINED, NOT_SUBMITTED = "BATCH", "FULL", "NOT_TRAINED", "NOT_SUBMITTED"
 """Reasons of refusals of batches: it cannot be trained on, too many wait, not yet, unknown."""
+RANK = "RANK"
+"""Reason of a refusal: a rank of the trainer could not be reached."""
 
 
 class TrainerControl(TrainerServicer):
     """The generated service, with batches looked at before the table is asked to train."""
 
-    def __init__(self, host: MachineHost, actions: TrainerActions) -> None:
+    def __init__(self, host: MachineHost, actions: RankActions) -> None:
         super().__init__(host)
         self._actions = actions
 
     async def Train(self, request: Any, context: Context) -> Any:
-        operation, name = request.fence.operation_id, request.batch
-        is_repeat = self._host.steps.answer(TRAINER.name, request.instance, operation) is not None
-        if request.instance == INSTANCE and not is_repeat and self._actions.live.batch != name:
+        operation, name, instance = request.fence.operation_id, request.batch, request.instance
+        is_repeat = self._host.steps.answer(TRAINER.name, instance, operation) is not None
+        if instance in self._host and not is_repeat and self._host.live(instance).batch != name:
             batch = self._actions.batches.get(name)
             if batch is None or batch.samples is None:
                 text = f"batch {name!r} " + ("was not submitted" if batch is None else "was trained on before")
-                await _refuse(context, StatusCode.FAILED_PRECONDITION, NOT_SUBMITTED, text, "Train", self._actions)
+                await self._refuse_batch(context, NOT_SUBMITTED, text, instance)
             try:
                 await self._actions.check(batch.samples)
             except (ValueError, TrainerError) as error:
-                await _refuse(context, StatusCode.FAILED_PRECONDITION, BATCH, str(error), "Train", self._actions)
+                await self._refuse_batch(context, BATCH, str(error), instance)
         return await super().Train(request, context)
+
+    async def _refuse_batch(self, context: Context, reason: str, text: str, instance: str) -> NoReturn:
+        await _refuse(context, StatusCode.FAILED_PRECONDITION, reason, text, "Train", self._actions, instance)
 
 
 class TrainerDataServicer(rpc.TrainerDataServicer):
-    """Takes batches of at most `limit` bytes, and twice as much of all that wait."""
+    """Takes batches of at most `limit` bytes, and twice as much of all that wait; `group` hands them on, in the head.
+
+    `jobs` tells what became of those of the process's machines.
+    """
 
     SERVICE = "sluicegate.v1.TrainerData"
 
-    def __init__(self, actions: TrainerActions, *, limit: int) -> None:
-        self._actions, self._limit = actions, limit
+    def __init__(self, actions: RankActions, group: GroupActions | None, jobs: Jobs, *, limit: int) -> None:
+        self._actions, self._group, self._jobs, self._limit = actions, group, jobs, limit
 
     def add_to(self, server: aio.Server) -> None:
         rpc.add_TrainerDataServicer_to_server(self, server)
@@ -83,6 +97,8 @@ class TrainerDataServicer(rpc.TrainerDataServicer):
             if actions.waiting_bytes + nbytes > 2 * self._limit:
                 text = f"{actions.waiting_bytes} bytes wait to be trained on: train first"
                 await self._refuse(context, StatusCode.FAILED_PRECONDITION, FULL, text, retry=True)
+            if self._group is not None:
+                await self._hand_on(request, context)
             held = actions.batches.setdefault(name, Batch(digest, nbytes, samples))
         if held.digest != digest:
             text = f"batch {name!r} was another one: take a new id for a new batch"
@@ -99,10 +115,32 @@ class TrainerDataServicer(rpc.TrainerDataServicer):
             await self._refuse(context, StatusCode.FAILED_PRECONDITION, NOT_TRAINED, text, retry=True)
         return pb.ResultAnswer(batch=request.batch, step=batch.metrics.step, metrics=batch.metrics.figures())
 
+    async def Outcome(self, request: pb.OutcomeRequest, context: Context) -> pb.OutcomeAnswer:
+        if (job := self._jobs.get(request.instance, request.job)) is None:
+            text = f"no job {request.job} of {request.instance!r} is known here: it never began, or long ago"
+            await self._refuse(context, StatusCode.NOT_FOUND, UNKNOWN, text)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(request.wait_ms / 1000, LONGEST_S)):
+                await job.over.wait()
+        return pb.OutcomeAnswer(became=job.became, why=cut("; ".join(job.why)), digest=job.digest)
+
+    async def _hand_on(self, request: pb.SubmitRequest, context: Context) -> None:
+        assert self._group is not None
+        try:
+            await self._group.submit(request)
+        except ExceptionGroup as errors:
+            error = next((e for e in errors.exceptions if isinstance(e, aio.AioRpcError)), None)
+            if error is None:
+                raise
+            found, text = detail(error, TRAINER.reply), f"a rank of the trainer took no batch: {error.details()}"
+            if found is None:
+                await self._refuse(context, StatusCode.UNAVAILABLE, RANK, text, retry=True)
+            await self._refuse(context, error.code(), found.reason, text, retry=found.retry)
+
     async def _refuse(
         self, context: Context, code: StatusCode, reason: str, text: str, *, retry: bool = False
     ) -> NoReturn:
-        await _refuse(context, code, reason, text, "Submit", self._actions, retry=retry)
+        await _refuse(context, code, reason, text, "Submit", self._actions, self._actions.name, retry=retry)
 
 
 async def _refuse(
@@ -111,16 +149,17 @@ async def _refuse(
     reason: str,
     text: str,
     event: str,
-    actions: TrainerActions,
+    actions: RankActions,
+    instance: str,
     *,
     retry: bool = False,
 ) -> NoReturn:
-    reply, _ = actions.host.present(INSTANCE)
+    reply, _ = actions.host.present(instance)
     reply.reason, reply.text, reply.retry = reason.lower(), cut(text), retry
     facts = {
         "machine": "Trainer",
         "event": event,
-        "state": actions.live.state,
+        "state": actions.host.live(instance).state,
         "retry": "true" if retry else "false",
         "fence": "false",
     }

@@ -2,7 +2,7 @@
 -------------------------------- MODULE Trainer --------------------------------
 EXTENDS Naturals, Sequences, FiniteSets
 
-\* The trainer group: it trains, publishes, saves or loads, one at a time.
+\* The trainer: a group of ranks that train, publish, save or load together, one thing at a time.
 
 \* For an event E and a rule R of it, over the record of an instance before the step and the event's
 \* arguments:
@@ -19,7 +19,17 @@ EXTENDS Naturals, Sequences, FiniteSets
 TrainerStates == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
 
 \* The record of an instance that was just born.
-TrainerInit == [state |-> "IDLE", term |-> 0, version |-> <<>>, publishing |-> <<>>, batch |-> <<>>]
+TrainerInit(tInit_ranks) ==
+    [state |-> "IDLE",
+     ranks |-> tInit_ranks,
+     term |-> 0,
+     version |-> <<>>,
+     job |-> 0,
+     publishing |-> <<>>,
+     batch |-> <<>>,
+     done |-> {},
+     unable |-> {},
+     digest |-> <<>>]
 
 
 \* Claim(term) -----------------------------------------------------------------------------------------------
@@ -79,9 +89,12 @@ TrainerTrainTrains_when(tTrain, tTrain_term, tTrain_batch) ==
     /\ tTrain_term >= tTrain.term
     /\ tTrain.term >= tTrain_term
 TrainerTrainTrains_next(tTrain, tTrain_term, tTrain_batch) ==
-    [tTrain EXCEPT !.state = "TRAINING", !.batch = <<tTrain_batch>>]
+    [tTrain EXCEPT
+        !.state = "TRAINING",
+        !.job = tTrain.job + 1,
+        !.batch = <<tTrain_batch>>]
 TrainerTrainTrains_out(tTrain, tTrain_term, tTrain_batch) ==
-    <<[out |-> "StartTraining", batch |-> tTrain_batch]>>
+    <<[out |-> "StartTraining", job |-> tTrain.job + 1, batch |-> tTrain_batch]>>
 
 \* trains_again_ignore: ignored
 TrainerTrainTrainsAgainIgnore_states == {"TRAINING"}
@@ -164,9 +177,12 @@ TrainerPublishPublishes_when(tPublish, tPublish_term, tPublish_version) ==
     /\ tPublish.term >= tPublish_term
     /\ ((tPublish.version = <<>>) \/ ((IF tPublish.version = <<>> THEN 0 ELSE tPublish.version[1]) < tPublish_version))
 TrainerPublishPublishes_next(tPublish, tPublish_term, tPublish_version) ==
-    [tPublish EXCEPT !.state = "PUBLISHING", !.publishing = <<tPublish_version>>]
+    [tPublish EXCEPT
+        !.state = "PUBLISHING",
+        !.job = tPublish.job + 1,
+        !.publishing = <<tPublish_version>>]
 TrainerPublishPublishes_out(tPublish, tPublish_term, tPublish_version) ==
-    <<[out |-> "StartPublishing", version |-> tPublish_version]>>
+    <<[out |-> "StartPublishing", job |-> tPublish.job + 1, version |-> tPublish_version]>>
 
 \* publishes_ignore: ignored
 TrainerPublishPublishesIgnore_states == {"IDLE"}
@@ -267,8 +283,8 @@ TrainerSaveSaves_when(tSave, tSave_term) ==
     /\ tSave.state = "IDLE"
     /\ tSave_term >= tSave.term
     /\ tSave.term >= tSave_term
-TrainerSaveSaves_next(tSave, tSave_term) == [tSave EXCEPT !.state = "SAVING"]
-TrainerSaveSaves_out(tSave, tSave_term) == <<[out |-> "StartSaving"]>>
+TrainerSaveSaves_next(tSave, tSave_term) == [tSave EXCEPT !.state = "SAVING", !.job = tSave.job + 1]
+TrainerSaveSaves_out(tSave, tSave_term) == <<[out |-> "StartSaving", job |-> tSave.job + 1]>>
 
 \* busy: refused busy, may be tried again
 TrainerSaveBusy_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
@@ -328,8 +344,8 @@ TrainerLoadLoads_when(tLoad, tLoad_term) ==
     /\ tLoad.state = "IDLE"
     /\ tLoad_term >= tLoad.term
     /\ tLoad.term >= tLoad_term
-TrainerLoadLoads_next(tLoad, tLoad_term) == [tLoad EXCEPT !.state = "LOADING"]
-TrainerLoadLoads_out(tLoad, tLoad_term) == <<[out |-> "StartLoading"]>>
+TrainerLoadLoads_next(tLoad, tLoad_term) == [tLoad EXCEPT !.state = "LOADING", !.job = tLoad.job + 1]
+TrainerLoadLoads_out(tLoad, tLoad_term) == <<[out |-> "StartLoading", job |-> tLoad.job + 1]>>
 
 \* busy: refused busy, may be tried again
 TrainerLoadBusy_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
@@ -370,196 +386,454 @@ TrainerLoad_refused(tLoad, tLoad_term) ==
     \/ TrainerLoadFailed_when(tLoad, tLoad_term)
 
 
-\* Trained(batch) --------------------------------------------------------------------------------------------
-\* The step is done.
+\* Trained(rank, job) ----------------------------------------------------------------------------------------
+\* The rank has taken the step.
+
+\* answer_ignore: ignored
+TrainerTrainedAnswerIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerTrainedAnswerIgnore_when(tTrained, tTrained_rank, tTrained_job) == tTrained_job # tTrained.job
 
 \* ignore: ignored
 TrainerTrainedIgnore_states == {"IDLE", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
-TrainerTrainedIgnore_when(tTrained, tTrained_batch) ==
-    tTrained.state \in {"IDLE", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerTrainedIgnore_when(tTrained, tTrained_rank, tTrained_job) ==
+    /\ tTrained.state \in {"IDLE", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+    /\ tTrained_job = tTrained.job
 
 \* trained: goes to IDLE
 TrainerTrainedTrained_states == {"TRAINING"}
-TrainerTrainedTrained_when(tTrained, tTrained_batch) ==
+TrainerTrainedTrained_when(tTrained, tTrained_rank, tTrained_job) ==
     /\ tTrained.state = "TRAINING"
-    /\ tTrained.batch = <<tTrained_batch>>
-TrainerTrainedTrained_next(tTrained, tTrained_batch) == [tTrained EXCEPT !.state = "IDLE", !.batch = <<>>]
+    /\ tTrained_job = tTrained.job
+    /\ tTrained_rank \in tTrained.ranks
+    /\ tTrained.unable = {}
+    /\ (tTrained.done \cup {tTrained_rank}) = tTrained.ranks
+TrainerTrainedTrained_next(tTrained, tTrained_rank, tTrained_job) ==
+    [tTrained EXCEPT
+        !.state = "IDLE",
+        !.batch = <<>>,
+        !.done = {}]
+
+\* trained_2: stays
+TrainerTrainedTrained2_states == {"TRAINING"}
+TrainerTrainedTrained2_when(tTrained, tTrained_rank, tTrained_job) ==
+    /\ tTrained.state = "TRAINING"
+    /\ tTrained_job = tTrained.job
+    /\ tTrained_rank \in tTrained.ranks
+    /\ tTrained.unable = {}
+    /\ (tTrained.done \cup {tTrained_rank}) # tTrained.ranks
+TrainerTrainedTrained2_next(tTrained, tTrained_rank, tTrained_job) ==
+    [tTrained EXCEPT !.done = tTrained.done \cup {tTrained_rank}]
+
+\* trained_3: goes to FAILED
+TrainerTrainedTrained3_states == {"TRAINING"}
+TrainerTrainedTrained3_when(tTrained, tTrained_rank, tTrained_job) ==
+    /\ tTrained.state = "TRAINING"
+    /\ tTrained_job = tTrained.job
+    /\ tTrained_rank \in tTrained.ranks
+    /\ tTrained.unable # {}
+TrainerTrainedTrained3_next(tTrained, tTrained_rank, tTrained_job) == [tTrained EXCEPT !.state = "FAILED"]
 
 \* trained_ignore: ignored
 TrainerTrainedTrainedIgnore_states == {"TRAINING"}
-TrainerTrainedTrainedIgnore_when(tTrained, tTrained_batch) ==
+TrainerTrainedTrainedIgnore_when(tTrained, tTrained_rank, tTrained_job) ==
     /\ tTrained.state = "TRAINING"
-    /\ tTrained.batch # <<tTrained_batch>>
+    /\ tTrained_job = tTrained.job
+    /\ ~((tTrained_rank \in tTrained.ranks) /\ (tTrained.unable = {}) /\ ((tTrained.done \cup {tTrained_rank}) = tTrained.ranks))
+    /\ ~((tTrained_rank \in tTrained.ranks) /\ (tTrained.unable = {}) /\ ((tTrained.done \cup {tTrained_rank}) # tTrained.ranks))
+    /\ ~((tTrained_rank \in tTrained.ranks) /\ (tTrained.unable # {}))
 
 \* the event as a whole
 TrainerTrained_states == {"TRAINING"}
-TrainerTrained_acts(tTrained, tTrained_batch) == TrainerTrainedTrained_when(tTrained, tTrained_batch)
-TrainerTrained_step(tTrained, tTrained_batch) ==
-    CASE TrainerTrainedTrained_when(tTrained, tTrained_batch) -> <<TrainerTrainedTrained_next(tTrained, tTrained_batch), <<>>>>
+TrainerTrained_acts(tTrained, tTrained_rank, tTrained_job) ==
+    \/ TrainerTrainedTrained_when(tTrained, tTrained_rank, tTrained_job)
+    \/ TrainerTrainedTrained2_when(tTrained, tTrained_rank, tTrained_job)
+    \/ TrainerTrainedTrained3_when(tTrained, tTrained_rank, tTrained_job)
+TrainerTrained_step(tTrained, tTrained_rank, tTrained_job) ==
+    CASE TrainerTrainedTrained_when(tTrained, tTrained_rank, tTrained_job) -> <<TrainerTrainedTrained_next(tTrained, tTrained_rank, tTrained_job), <<>>>>
+      [] TrainerTrainedTrained2_when(tTrained, tTrained_rank, tTrained_job) -> <<TrainerTrainedTrained2_next(tTrained, tTrained_rank, tTrained_job), <<>>>>
+      [] TrainerTrainedTrained3_when(tTrained, tTrained_rank, tTrained_job) -> <<TrainerTrainedTrained3_next(tTrained, tTrained_rank, tTrained_job), <<>>>>
       [] OTHER -> <<>>
-TrainerTrained(tTrained, tTrained_batch) ==
-    CASE TrainerTrainedTrained_when(tTrained, tTrained_batch) -> TrainerTrainedTrained_next(tTrained, tTrained_batch)
+TrainerTrained(tTrained, tTrained_rank, tTrained_job) ==
+    CASE TrainerTrainedTrained_when(tTrained, tTrained_rank, tTrained_job) -> TrainerTrainedTrained_next(tTrained, tTrained_rank, tTrained_job)
+      [] TrainerTrainedTrained2_when(tTrained, tTrained_rank, tTrained_job) -> TrainerTrainedTrained2_next(tTrained, tTrained_rank, tTrained_job)
+      [] TrainerTrainedTrained3_when(tTrained, tTrained_rank, tTrained_job) -> TrainerTrainedTrained3_next(tTrained, tTrained_rank, tTrained_job)
       [] OTHER -> tTrained
-TrainerTrained_rule(tTrained, tTrained_batch) ==
-    CASE TrainerTrainedIgnore_when(tTrained, tTrained_batch) -> "ignore"
-      [] TrainerTrainedTrained_when(tTrained, tTrained_batch) -> "trained"
-      [] TrainerTrainedTrainedIgnore_when(tTrained, tTrained_batch) -> "trained_ignore"
-TrainerTrained_out(tTrained, tTrained_batch) == <<>>
-TrainerTrained_refused(tTrained, tTrained_batch) == FALSE
+TrainerTrained_rule(tTrained, tTrained_rank, tTrained_job) ==
+    CASE TrainerTrainedAnswerIgnore_when(tTrained, tTrained_rank, tTrained_job) -> "answer_ignore"
+      [] TrainerTrainedIgnore_when(tTrained, tTrained_rank, tTrained_job) -> "ignore"
+      [] TrainerTrainedTrained_when(tTrained, tTrained_rank, tTrained_job) -> "trained"
+      [] TrainerTrainedTrained2_when(tTrained, tTrained_rank, tTrained_job) -> "trained_2"
+      [] TrainerTrainedTrained3_when(tTrained, tTrained_rank, tTrained_job) -> "trained_3"
+      [] TrainerTrainedTrainedIgnore_when(tTrained, tTrained_rank, tTrained_job) -> "trained_ignore"
+TrainerTrained_out(tTrained, tTrained_rank, tTrained_job) == <<>>
+TrainerTrained_refused(tTrained, tTrained_rank, tTrained_job) == FALSE
 
 
-\* Published(version) ----------------------------------------------------------------------------------------
-\* Manifest and bytes of the version are durable.
+\* Published(rank, job, digest) ------------------------------------------------------------------------------
+\* Manifest and bytes of the version are durable, and the rank's weights have this digest.
+
+\* answer_ignore: ignored
+TrainerPublishedAnswerIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerPublishedAnswerIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    tPublished_job # tPublished.job
 
 \* ignore: ignored
 TrainerPublishedIgnore_states == {"IDLE", "TRAINING", "SAVING", "LOADING", "FAILED"}
-TrainerPublishedIgnore_when(tPublished, tPublished_version) ==
-    tPublished.state \in {"IDLE", "TRAINING", "SAVING", "LOADING", "FAILED"}
+TrainerPublishedIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    /\ tPublished.state \in {"IDLE", "TRAINING", "SAVING", "LOADING", "FAILED"}
+    /\ tPublished_job = tPublished.job
 
 \* published: goes to IDLE
 TrainerPublishedPublished_states == {"PUBLISHING"}
-TrainerPublishedPublished_when(tPublished, tPublished_version) ==
+TrainerPublishedPublished_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
     /\ tPublished.state = "PUBLISHING"
-    /\ tPublished.publishing = <<tPublished_version>>
-TrainerPublishedPublished_next(tPublished, tPublished_version) ==
+    /\ tPublished_job = tPublished.job
+    /\ tPublished_rank \in tPublished.ranks
+    /\ tPublished.unable = {}
+    /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>))
+    /\ (tPublished.done \cup {tPublished_rank}) = tPublished.ranks
+TrainerPublishedPublished_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
     [tPublished EXCEPT
         !.state = "IDLE",
         !.version = tPublished.publishing,
-        !.publishing = <<>>]
+        !.publishing = <<>>,
+        !.done = {},
+        !.digest = <<>>]
+
+\* published_2: stays
+TrainerPublishedPublished2_states == {"PUBLISHING"}
+TrainerPublishedPublished2_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    /\ tPublished.state = "PUBLISHING"
+    /\ tPublished_job = tPublished.job
+    /\ tPublished_rank \in tPublished.ranks
+    /\ tPublished.unable = {}
+    /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>))
+    /\ (tPublished.done \cup {tPublished_rank}) # tPublished.ranks
+TrainerPublishedPublished2_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    [tPublished EXCEPT !.done = tPublished.done \cup {tPublished_rank}, !.digest = <<tPublished_digest>>]
+
+\* published_3: goes to FAILED
+TrainerPublishedPublished3_states == {"PUBLISHING"}
+TrainerPublishedPublished3_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    /\ tPublished.state = "PUBLISHING"
+    /\ tPublished_job = tPublished.job
+    /\ tPublished_rank \in tPublished.ranks
+    /\ (~((tPublished.unable = {}) /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>))))
+TrainerPublishedPublished3_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    [tPublished EXCEPT !.state = "FAILED"]
 
 \* published_ignore: ignored
 TrainerPublishedPublishedIgnore_states == {"PUBLISHING"}
-TrainerPublishedPublishedIgnore_when(tPublished, tPublished_version) ==
+TrainerPublishedPublishedIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
     /\ tPublished.state = "PUBLISHING"
-    /\ tPublished.publishing # <<tPublished_version>>
+    /\ tPublished_job = tPublished.job
+    /\ (~((tPublished_rank \in tPublished.ranks) /\ (tPublished.unable = {}) /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>)) /\ ((tPublished.done \cup {tPublished_rank}) = tPublished.ranks)))
+    /\ (~((tPublished_rank \in tPublished.ranks) /\ (tPublished.unable = {}) /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>)) /\ ((tPublished.done \cup {tPublished_rank}) # tPublished.ranks)))
+    /\ (~((tPublished_rank \in tPublished.ranks) /\ (~((tPublished.unable = {}) /\ ((tPublished.digest = <<>>) \/ (tPublished.digest = <<tPublished_digest>>))))))
 
 \* the event as a whole
 TrainerPublished_states == {"PUBLISHING"}
-TrainerPublished_acts(tPublished, tPublished_version) ==
-    TrainerPublishedPublished_when(tPublished, tPublished_version)
-TrainerPublished_step(tPublished, tPublished_version) ==
-    CASE TrainerPublishedPublished_when(tPublished, tPublished_version) -> <<TrainerPublishedPublished_next(tPublished, tPublished_version), <<>>>>
+TrainerPublished_acts(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    \/ TrainerPublishedPublished_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
+    \/ TrainerPublishedPublished2_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
+    \/ TrainerPublishedPublished3_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
+TrainerPublished_step(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    CASE TrainerPublishedPublished_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> <<TrainerPublishedPublished_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest), <<>>>>
+      [] TrainerPublishedPublished2_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> <<TrainerPublishedPublished2_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest), <<>>>>
+      [] TrainerPublishedPublished3_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> <<TrainerPublishedPublished3_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest), <<>>>>
       [] OTHER -> <<>>
-TrainerPublished(tPublished, tPublished_version) ==
-    CASE TrainerPublishedPublished_when(tPublished, tPublished_version) -> TrainerPublishedPublished_next(tPublished, tPublished_version)
+TrainerPublished(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    CASE TrainerPublishedPublished_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> TrainerPublishedPublished_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
+      [] TrainerPublishedPublished2_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> TrainerPublishedPublished2_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
+      [] TrainerPublishedPublished3_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> TrainerPublishedPublished3_next(tPublished, tPublished_rank, tPublished_job, tPublished_digest)
       [] OTHER -> tPublished
-TrainerPublished_rule(tPublished, tPublished_version) ==
-    CASE TrainerPublishedIgnore_when(tPublished, tPublished_version) -> "ignore"
-      [] TrainerPublishedPublished_when(tPublished, tPublished_version) -> "published"
-      [] TrainerPublishedPublishedIgnore_when(tPublished, tPublished_version) -> "published_ignore"
-TrainerPublished_out(tPublished, tPublished_version) == <<>>
-TrainerPublished_refused(tPublished, tPublished_version) == FALSE
+TrainerPublished_rule(tPublished, tPublished_rank, tPublished_job, tPublished_digest) ==
+    CASE TrainerPublishedAnswerIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "answer_ignore"
+      [] TrainerPublishedIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "ignore"
+      [] TrainerPublishedPublished_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "published"
+      [] TrainerPublishedPublished2_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "published_2"
+      [] TrainerPublishedPublished3_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "published_3"
+      [] TrainerPublishedPublishedIgnore_when(tPublished, tPublished_rank, tPublished_job, tPublished_digest) -> "published_ignore"
+TrainerPublished_out(tPublished, tPublished_rank, tPublished_job, tPublished_digest) == <<>>
+TrainerPublished_refused(tPublished, tPublished_rank, tPublished_job, tPublished_digest) == FALSE
 
 
-\* Saved() ---------------------------------------------------------------------------------------------------
-\* The checkpoint is durable.
+\* Saved(rank, job) ------------------------------------------------------------------------------------------
+\* The checkpoint is durable, with the rank's part.
+
+\* answer_ignore: ignored
+TrainerSavedAnswerIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerSavedAnswerIgnore_when(tSaved, tSaved_rank, tSaved_job) == tSaved_job # tSaved.job
 
 \* ignore: ignored
 TrainerSavedIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "LOADING", "FAILED"}
-TrainerSavedIgnore_when(tSaved) == tSaved.state \in {"IDLE", "TRAINING", "PUBLISHING", "LOADING", "FAILED"}
+TrainerSavedIgnore_when(tSaved, tSaved_rank, tSaved_job) ==
+    /\ tSaved.state \in {"IDLE", "TRAINING", "PUBLISHING", "LOADING", "FAILED"}
+    /\ tSaved_job = tSaved.job
 
-\* to_idle: goes to IDLE
-TrainerSavedToIdle_states == {"SAVING"}
-TrainerSavedToIdle_when(tSaved) == tSaved.state = "SAVING"
-TrainerSavedToIdle_next(tSaved) == [tSaved EXCEPT !.state = "IDLE"]
+\* saved: goes to IDLE
+TrainerSavedSaved_states == {"SAVING"}
+TrainerSavedSaved_when(tSaved, tSaved_rank, tSaved_job) ==
+    /\ tSaved.state = "SAVING"
+    /\ tSaved_job = tSaved.job
+    /\ tSaved_rank \in tSaved.ranks
+    /\ tSaved.unable = {}
+    /\ (tSaved.done \cup {tSaved_rank}) = tSaved.ranks
+TrainerSavedSaved_next(tSaved, tSaved_rank, tSaved_job) == [tSaved EXCEPT !.state = "IDLE", !.done = {}]
+
+\* saved_2: stays
+TrainerSavedSaved2_states == {"SAVING"}
+TrainerSavedSaved2_when(tSaved, tSaved_rank, tSaved_job) ==
+    /\ tSaved.state = "SAVING"
+    /\ tSaved_job = tSaved.job
+    /\ tSaved_rank \in tSaved.ranks
+    /\ tSaved.unable = {}
+    /\ (tSaved.done \cup {tSaved_rank}) # tSaved.ranks
+TrainerSavedSaved2_next(tSaved, tSaved_rank, tSaved_job) ==
+    [tSaved EXCEPT !.done = tSaved.done \cup {tSaved_rank}]
+
+\* saved_3: goes to FAILED
+TrainerSavedSaved3_states == {"SAVING"}
+TrainerSavedSaved3_when(tSaved, tSaved_rank, tSaved_job) ==
+    /\ tSaved.state = "SAVING"
+    /\ tSaved_job = tSaved.job
+    /\ tSaved_rank \in tSaved.ranks
+    /\ tSaved.unable # {}
+TrainerSavedSaved3_next(tSaved, tSaved_rank, tSaved_job) == [tSaved EXCEPT !.state = "FAILED"]
+
+\* saved_ignore: ignored
+TrainerSavedSavedIgnore_states == {"SAVING"}
+TrainerSavedSavedIgnore_when(tSaved, tSaved_rank, tSaved_job) ==
+    /\ tSaved.state = "SAVING"
+    /\ tSaved_job = tSaved.job
+    /\ ~((tSaved_rank \in tSaved.ranks) /\ (tSaved.unable = {}) /\ ((tSaved.done \cup {tSaved_rank}) = tSaved.ranks))
+    /\ ~((tSaved_rank \in tSaved.ranks) /\ (tSaved.unable = {}) /\ ((tSaved.done \cup {tSaved_rank}) # tSaved.ranks))
+    /\ ~((tSaved_rank \in tSaved.ranks) /\ (tSaved.unable # {}))
 
 \* the event as a whole
 TrainerSaved_states == {"SAVING"}
-TrainerSaved_acts(tSaved) == TrainerSavedToIdle_when(tSaved)
-TrainerSaved_step(tSaved) ==
-    CASE TrainerSavedToIdle_when(tSaved) -> <<TrainerSavedToIdle_next(tSaved), <<>>>>
+TrainerSaved_acts(tSaved, tSaved_rank, tSaved_job) ==
+    \/ TrainerSavedSaved_when(tSaved, tSaved_rank, tSaved_job)
+    \/ TrainerSavedSaved2_when(tSaved, tSaved_rank, tSaved_job)
+    \/ TrainerSavedSaved3_when(tSaved, tSaved_rank, tSaved_job)
+TrainerSaved_step(tSaved, tSaved_rank, tSaved_job) ==
+    CASE TrainerSavedSaved_when(tSaved, tSaved_rank, tSaved_job) -> <<TrainerSavedSaved_next(tSaved, tSaved_rank, tSaved_job), <<>>>>
+      [] TrainerSavedSaved2_when(tSaved, tSaved_rank, tSaved_job) -> <<TrainerSavedSaved2_next(tSaved, tSaved_rank, tSaved_job), <<>>>>
+      [] TrainerSavedSaved3_when(tSaved, tSaved_rank, tSaved_job) -> <<TrainerSavedSaved3_next(tSaved, tSaved_rank, tSaved_job), <<>>>>
       [] OTHER -> <<>>
-TrainerSaved(tSaved) ==
-    CASE TrainerSavedToIdle_when(tSaved) -> TrainerSavedToIdle_next(tSaved)
+TrainerSaved(tSaved, tSaved_rank, tSaved_job) ==
+    CASE TrainerSavedSaved_when(tSaved, tSaved_rank, tSaved_job) -> TrainerSavedSaved_next(tSaved, tSaved_rank, tSaved_job)
+      [] TrainerSavedSaved2_when(tSaved, tSaved_rank, tSaved_job) -> TrainerSavedSaved2_next(tSaved, tSaved_rank, tSaved_job)
+      [] TrainerSavedSaved3_when(tSaved, tSaved_rank, tSaved_job) -> TrainerSavedSaved3_next(tSaved, tSaved_rank, tSaved_job)
       [] OTHER -> tSaved
-TrainerSaved_rule(tSaved) ==
-    CASE TrainerSavedIgnore_when(tSaved) -> "ignore"
-      [] TrainerSavedToIdle_when(tSaved) -> "to_idle"
-TrainerSaved_out(tSaved) == <<>>
-TrainerSaved_refused(tSaved) == FALSE
+TrainerSaved_rule(tSaved, tSaved_rank, tSaved_job) ==
+    CASE TrainerSavedAnswerIgnore_when(tSaved, tSaved_rank, tSaved_job) -> "answer_ignore"
+      [] TrainerSavedIgnore_when(tSaved, tSaved_rank, tSaved_job) -> "ignore"
+      [] TrainerSavedSaved_when(tSaved, tSaved_rank, tSaved_job) -> "saved"
+      [] TrainerSavedSaved2_when(tSaved, tSaved_rank, tSaved_job) -> "saved_2"
+      [] TrainerSavedSaved3_when(tSaved, tSaved_rank, tSaved_job) -> "saved_3"
+      [] TrainerSavedSavedIgnore_when(tSaved, tSaved_rank, tSaved_job) -> "saved_ignore"
+TrainerSaved_out(tSaved, tSaved_rank, tSaved_job) == <<>>
+TrainerSaved_refused(tSaved, tSaved_rank, tSaved_job) == FALSE
 
 
-\* Loaded() --------------------------------------------------------------------------------------------------
-\* The checkpoint is read.
+\* Loaded(rank, job) -----------------------------------------------------------------------------------------
+\* The rank has read its part of the checkpoint.
+
+\* answer_ignore: ignored
+TrainerLoadedAnswerIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerLoadedAnswerIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) == tLoaded_job # tLoaded.job
 
 \* ignore: ignored
 TrainerLoadedIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "FAILED"}
-TrainerLoadedIgnore_when(tLoaded) == tLoaded.state \in {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "FAILED"}
+TrainerLoadedIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) ==
+    /\ tLoaded.state \in {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "FAILED"}
+    /\ tLoaded_job = tLoaded.job
 
-\* to_idle: goes to IDLE
-TrainerLoadedToIdle_states == {"LOADING"}
-TrainerLoadedToIdle_when(tLoaded) == tLoaded.state = "LOADING"
-TrainerLoadedToIdle_next(tLoaded) == [tLoaded EXCEPT !.state = "IDLE"]
+\* loaded: goes to IDLE
+TrainerLoadedLoaded_states == {"LOADING"}
+TrainerLoadedLoaded_when(tLoaded, tLoaded_rank, tLoaded_job) ==
+    /\ tLoaded.state = "LOADING"
+    /\ tLoaded_job = tLoaded.job
+    /\ tLoaded_rank \in tLoaded.ranks
+    /\ tLoaded.unable = {}
+    /\ (tLoaded.done \cup {tLoaded_rank}) = tLoaded.ranks
+TrainerLoadedLoaded_next(tLoaded, tLoaded_rank, tLoaded_job) == [tLoaded EXCEPT !.state = "IDLE", !.done = {}]
+
+\* loaded_2: stays
+TrainerLoadedLoaded2_states == {"LOADING"}
+TrainerLoadedLoaded2_when(tLoaded, tLoaded_rank, tLoaded_job) ==
+    /\ tLoaded.state = "LOADING"
+    /\ tLoaded_job = tLoaded.job
+    /\ tLoaded_rank \in tLoaded.ranks
+    /\ tLoaded.unable = {}
+    /\ (tLoaded.done \cup {tLoaded_rank}) # tLoaded.ranks
+TrainerLoadedLoaded2_next(tLoaded, tLoaded_rank, tLoaded_job) ==
+    [tLoaded EXCEPT !.done = tLoaded.done \cup {tLoaded_rank}]
+
+\* loaded_3: goes to FAILED
+TrainerLoadedLoaded3_states == {"LOADING"}
+TrainerLoadedLoaded3_when(tLoaded, tLoaded_rank, tLoaded_job) ==
+    /\ tLoaded.state = "LOADING"
+    /\ tLoaded_job = tLoaded.job
+    /\ tLoaded_rank \in tLoaded.ranks
+    /\ tLoaded.unable # {}
+TrainerLoadedLoaded3_next(tLoaded, tLoaded_rank, tLoaded_job) == [tLoaded EXCEPT !.state = "FAILED"]
+
+\* loaded_ignore: ignored
+TrainerLoadedLoadedIgnore_states == {"LOADING"}
+TrainerLoadedLoadedIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) ==
+    /\ tLoaded.state = "LOADING"
+    /\ tLoaded_job = tLoaded.job
+    /\ ~((tLoaded_rank \in tLoaded.ranks) /\ (tLoaded.unable = {}) /\ ((tLoaded.done \cup {tLoaded_rank}) = tLoaded.ranks))
+    /\ ~((tLoaded_rank \in tLoaded.ranks) /\ (tLoaded.unable = {}) /\ ((tLoaded.done \cup {tLoaded_rank}) # tLoaded.ranks))
+    /\ ~((tLoaded_rank \in tLoaded.ranks) /\ (tLoaded.unable # {}))
 
 \* the event as a whole
 TrainerLoaded_states == {"LOADING"}
-TrainerLoaded_acts(tLoaded) == TrainerLoadedToIdle_when(tLoaded)
-TrainerLoaded_step(tLoaded) ==
-    CASE TrainerLoadedToIdle_when(tLoaded) -> <<TrainerLoadedToIdle_next(tLoaded), <<>>>>
+TrainerLoaded_acts(tLoaded, tLoaded_rank, tLoaded_job) ==
+    \/ TrainerLoadedLoaded_when(tLoaded, tLoaded_rank, tLoaded_job)
+    \/ TrainerLoadedLoaded2_when(tLoaded, tLoaded_rank, tLoaded_job)
+    \/ TrainerLoadedLoaded3_when(tLoaded, tLoaded_rank, tLoaded_job)
+TrainerLoaded_step(tLoaded, tLoaded_rank, tLoaded_job) ==
+    CASE TrainerLoadedLoaded_when(tLoaded, tLoaded_rank, tLoaded_job) -> <<TrainerLoadedLoaded_next(tLoaded, tLoaded_rank, tLoaded_job), <<>>>>
+      [] TrainerLoadedLoaded2_when(tLoaded, tLoaded_rank, tLoaded_job) -> <<TrainerLoadedLoaded2_next(tLoaded, tLoaded_rank, tLoaded_job), <<>>>>
+      [] TrainerLoadedLoaded3_when(tLoaded, tLoaded_rank, tLoaded_job) -> <<TrainerLoadedLoaded3_next(tLoaded, tLoaded_rank, tLoaded_job), <<>>>>
       [] OTHER -> <<>>
-TrainerLoaded(tLoaded) ==
-    CASE TrainerLoadedToIdle_when(tLoaded) -> TrainerLoadedToIdle_next(tLoaded)
+TrainerLoaded(tLoaded, tLoaded_rank, tLoaded_job) ==
+    CASE TrainerLoadedLoaded_when(tLoaded, tLoaded_rank, tLoaded_job) -> TrainerLoadedLoaded_next(tLoaded, tLoaded_rank, tLoaded_job)
+      [] TrainerLoadedLoaded2_when(tLoaded, tLoaded_rank, tLoaded_job) -> TrainerLoadedLoaded2_next(tLoaded, tLoaded_rank, tLoaded_job)
+      [] TrainerLoadedLoaded3_when(tLoaded, tLoaded_rank, tLoaded_job) -> TrainerLoadedLoaded3_next(tLoaded, tLoaded_rank, tLoaded_job)
       [] OTHER -> tLoaded
-TrainerLoaded_rule(tLoaded) ==
-    CASE TrainerLoadedIgnore_when(tLoaded) -> "ignore"
-      [] TrainerLoadedToIdle_when(tLoaded) -> "to_idle"
-TrainerLoaded_out(tLoaded) == <<>>
-TrainerLoaded_refused(tLoaded) == FALSE
+TrainerLoaded_rule(tLoaded, tLoaded_rank, tLoaded_job) ==
+    CASE TrainerLoadedAnswerIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) -> "answer_ignore"
+      [] TrainerLoadedIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) -> "ignore"
+      [] TrainerLoadedLoaded_when(tLoaded, tLoaded_rank, tLoaded_job) -> "loaded"
+      [] TrainerLoadedLoaded2_when(tLoaded, tLoaded_rank, tLoaded_job) -> "loaded_2"
+      [] TrainerLoadedLoaded3_when(tLoaded, tLoaded_rank, tLoaded_job) -> "loaded_3"
+      [] TrainerLoadedLoadedIgnore_when(tLoaded, tLoaded_rank, tLoaded_job) -> "loaded_ignore"
+TrainerLoaded_out(tLoaded, tLoaded_rank, tLoaded_job) == <<>>
+TrainerLoaded_refused(tLoaded, tLoaded_rank, tLoaded_job) == FALSE
 
 
-\* Undone(why) -----------------------------------------------------------------------------------------------
-\* The save or load could not be done, and has changed nothing.
+\* Undone(rank, job, why) ------------------------------------------------------------------------------------
+\* The rank could not do it, and has changed nothing.
+
+\* answer_ignore: ignored
+TrainerUndoneAnswerIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING", "FAILED"}
+TrainerUndoneAnswerIgnore_when(tUndone, tUndone_rank, tUndone_job) == tUndone_job # tUndone.job
 
 \* ignore: ignored
-TrainerUndoneIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "FAILED"}
-TrainerUndoneIgnore_when(tUndone) == tUndone.state \in {"IDLE", "TRAINING", "PUBLISHING", "FAILED"}
+TrainerUndoneIgnore_states == {"IDLE", "FAILED"}
+TrainerUndoneIgnore_when(tUndone, tUndone_rank, tUndone_job) ==
+    /\ tUndone.state \in {"IDLE", "FAILED"}
+    /\ tUndone_job = tUndone.job
 
-\* to_idle: goes to IDLE
-TrainerUndoneToIdle_states == {"SAVING", "LOADING"}
-TrainerUndoneToIdle_when(tUndone) == tUndone.state \in {"SAVING", "LOADING"}
-TrainerUndoneToIdle_next(tUndone) == [tUndone EXCEPT !.state = "IDLE"]
+\* undoes: goes to IDLE
+TrainerUndoneUndoes_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerUndoneUndoes_when(tUndone, tUndone_rank, tUndone_job) ==
+    /\ tUndone.state \in {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tUndone_job = tUndone.job
+    /\ tUndone_rank \in tUndone.ranks
+    /\ tUndone.done = {}
+    /\ (tUndone.unable \cup {tUndone_rank}) = tUndone.ranks
+TrainerUndoneUndoes_next(tUndone, tUndone_rank, tUndone_job) ==
+    [tUndone EXCEPT
+        !.state = "IDLE",
+        !.batch = <<>>,
+        !.publishing = <<>>,
+        !.unable = {}]
+
+\* undoes_2: stays
+TrainerUndoneUndoes2_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerUndoneUndoes2_when(tUndone, tUndone_rank, tUndone_job) ==
+    /\ tUndone.state \in {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tUndone_job = tUndone.job
+    /\ tUndone_rank \in tUndone.ranks
+    /\ tUndone.done = {}
+    /\ (tUndone.unable \cup {tUndone_rank}) # tUndone.ranks
+TrainerUndoneUndoes2_next(tUndone, tUndone_rank, tUndone_job) ==
+    [tUndone EXCEPT !.unable = tUndone.unable \cup {tUndone_rank}]
+
+\* undoes_3: goes to FAILED
+TrainerUndoneUndoes3_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerUndoneUndoes3_when(tUndone, tUndone_rank, tUndone_job) ==
+    /\ tUndone.state \in {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tUndone_job = tUndone.job
+    /\ tUndone_rank \in tUndone.ranks
+    /\ tUndone.done # {}
+TrainerUndoneUndoes3_next(tUndone, tUndone_rank, tUndone_job) == [tUndone EXCEPT !.state = "FAILED"]
+
+\* undoes_ignore: ignored
+TrainerUndoneUndoesIgnore_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerUndoneUndoesIgnore_when(tUndone, tUndone_rank, tUndone_job) ==
+    /\ tUndone.state \in {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tUndone_job = tUndone.job
+    /\ ~((tUndone_rank \in tUndone.ranks) /\ (tUndone.done = {}) /\ ((tUndone.unable \cup {tUndone_rank}) = tUndone.ranks))
+    /\ ~((tUndone_rank \in tUndone.ranks) /\ (tUndone.done = {}) /\ ((tUndone.unable \cup {tUndone_rank}) # tUndone.ranks))
+    /\ ~((tUndone_rank \in tUndone.ranks) /\ (tUndone.done # {}))
 
 \* the event as a whole
-TrainerUndone_states == {"SAVING", "LOADING"}
-TrainerUndone_acts(tUndone) == TrainerUndoneToIdle_when(tUndone)
-TrainerUndone_step(tUndone) ==
-    CASE TrainerUndoneToIdle_when(tUndone) -> <<TrainerUndoneToIdle_next(tUndone), <<>>>>
+TrainerUndone_states == {"TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerUndone_acts(tUndone, tUndone_rank, tUndone_job) ==
+    \/ TrainerUndoneUndoes_when(tUndone, tUndone_rank, tUndone_job)
+    \/ TrainerUndoneUndoes2_when(tUndone, tUndone_rank, tUndone_job)
+    \/ TrainerUndoneUndoes3_when(tUndone, tUndone_rank, tUndone_job)
+TrainerUndone_step(tUndone, tUndone_rank, tUndone_job) ==
+    CASE TrainerUndoneUndoes_when(tUndone, tUndone_rank, tUndone_job) -> <<TrainerUndoneUndoes_next(tUndone, tUndone_rank, tUndone_job), <<>>>>
+      [] TrainerUndoneUndoes2_when(tUndone, tUndone_rank, tUndone_job) -> <<TrainerUndoneUndoes2_next(tUndone, tUndone_rank, tUndone_job), <<>>>>
+      [] TrainerUndoneUndoes3_when(tUndone, tUndone_rank, tUndone_job) -> <<TrainerUndoneUndoes3_next(tUndone, tUndone_rank, tUndone_job), <<>>>>
       [] OTHER -> <<>>
-TrainerUndone(tUndone) ==
-    CASE TrainerUndoneToIdle_when(tUndone) -> TrainerUndoneToIdle_next(tUndone)
+TrainerUndone(tUndone, tUndone_rank, tUndone_job) ==
+    CASE TrainerUndoneUndoes_when(tUndone, tUndone_rank, tUndone_job) -> TrainerUndoneUndoes_next(tUndone, tUndone_rank, tUndone_job)
+      [] TrainerUndoneUndoes2_when(tUndone, tUndone_rank, tUndone_job) -> TrainerUndoneUndoes2_next(tUndone, tUndone_rank, tUndone_job)
+      [] TrainerUndoneUndoes3_when(tUndone, tUndone_rank, tUndone_job) -> TrainerUndoneUndoes3_next(tUndone, tUndone_rank, tUndone_job)
       [] OTHER -> tUndone
-TrainerUndone_rule(tUndone) ==
-    CASE TrainerUndoneIgnore_when(tUndone) -> "ignore"
-      [] TrainerUndoneToIdle_when(tUndone) -> "to_idle"
-TrainerUndone_out(tUndone) == <<>>
-TrainerUndone_refused(tUndone) == FALSE
+TrainerUndone_rule(tUndone, tUndone_rank, tUndone_job) ==
+    CASE TrainerUndoneAnswerIgnore_when(tUndone, tUndone_rank, tUndone_job) -> "answer_ignore"
+      [] TrainerUndoneIgnore_when(tUndone, tUndone_rank, tUndone_job) -> "ignore"
+      [] TrainerUndoneUndoes_when(tUndone, tUndone_rank, tUndone_job) -> "undoes"
+      [] TrainerUndoneUndoes2_when(tUndone, tUndone_rank, tUndone_job) -> "undoes_2"
+      [] TrainerUndoneUndoes3_when(tUndone, tUndone_rank, tUndone_job) -> "undoes_3"
+      [] TrainerUndoneUndoesIgnore_when(tUndone, tUndone_rank, tUndone_job) -> "undoes_ignore"
+TrainerUndone_out(tUndone, tUndone_rank, tUndone_job) == <<>>
+TrainerUndone_refused(tUndone, tUndone_rank, tUndone_job) == FALSE
 
 
-\* Failed(why) -----------------------------------------------------------------------------------------------
-\* The trainer's state is in doubt.
+\* Failed(rank, why) -----------------------------------------------------------------------------------------
+\* The rank's state is in doubt, or the rank has gone.
 
 \* fails: goes to FAILED
 TrainerFailedFails_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
-TrainerFailedFails_when(tFailed) == tFailed.state \in {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
-TrainerFailedFails_next(tFailed) == [tFailed EXCEPT !.state = "FAILED"]
+TrainerFailedFails_when(tFailed, tFailed_rank) ==
+    /\ tFailed.state \in {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tFailed_rank \in tFailed.ranks
+TrainerFailedFails_next(tFailed, tFailed_rank) == [tFailed EXCEPT !.state = "FAILED"]
+
+\* fails_ignore: ignored
+TrainerFailedFailsIgnore_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+TrainerFailedFailsIgnore_when(tFailed, tFailed_rank) ==
+    /\ tFailed.state \in {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
+    /\ tFailed_rank \notin tFailed.ranks
 
 \* ignore: ignored
 TrainerFailedIgnore_states == {"FAILED"}
-TrainerFailedIgnore_when(tFailed) == tFailed.state = "FAILED"
+TrainerFailedIgnore_when(tFailed, tFailed_rank) == tFailed.state = "FAILED"
 
 \* the event as a whole
 TrainerFailed_states == {"IDLE", "TRAINING", "PUBLISHING", "SAVING", "LOADING"}
-TrainerFailed_acts(tFailed) == TrainerFailedFails_when(tFailed)
-TrainerFailed_step(tFailed) ==
-    CASE TrainerFailedFails_when(tFailed) -> <<TrainerFailedFails_next(tFailed), <<>>>>
+TrainerFailed_acts(tFailed, tFailed_rank) == TrainerFailedFails_when(tFailed, tFailed_rank)
+TrainerFailed_step(tFailed, tFailed_rank) ==
+    CASE TrainerFailedFails_when(tFailed, tFailed_rank) -> <<TrainerFailedFails_next(tFailed, tFailed_rank), <<>>>>
       [] OTHER -> <<>>
-TrainerFailed(tFailed) ==
-    CASE TrainerFailedFails_when(tFailed) -> TrainerFailedFails_next(tFailed)
+TrainerFailed(tFailed, tFailed_rank) ==
+    CASE TrainerFailedFails_when(tFailed, tFailed_rank) -> TrainerFailedFails_next(tFailed, tFailed_rank)
       [] OTHER -> tFailed
-TrainerFailed_rule(tFailed) ==
-    CASE TrainerFailedFails_when(tFailed) -> "fails"
-      [] TrainerFailedIgnore_when(tFailed) -> "ignore"
-TrainerFailed_out(tFailed) == <<>>
-TrainerFailed_refused(tFailed) == FALSE
+TrainerFailed_rule(tFailed, tFailed_rank) ==
+    CASE TrainerFailedFails_when(tFailed, tFailed_rank) -> "fails"
+      [] TrainerFailedFailsIgnore_when(tFailed, tFailed_rank) -> "fails_ignore"
+      [] TrainerFailedIgnore_when(tFailed, tFailed_rank) -> "ignore"
+TrainerFailed_out(tFailed, tFailed_rank) == <<>>
+TrainerFailed_refused(tFailed, tFailed_rank) == FALSE
 
 ================================================================================

@@ -36,7 +36,7 @@ _SESSION = {
     "MaxBinding": "2",
 }
 _LEASE = {"MaxVersion": "1", "MaxToken": "2"}
-_TRAINER = {"Batch": members("b", 2), "MaxTerm": "1", "MaxVersion": "1"}
+_TRAINER = {"Rank": members("k", 2), "Batch": members("b", 2), "MaxTerm": "1", "MaxVersion": "1", "MaxJob": "2"}
 _REPLICA = {"Patience": "{1, 2, 3}", "MaxVersion": "1"}
 
 STEPS: tuple[SystemModel, ...] = (
@@ -55,7 +55,11 @@ STEPS: tuple[SystemModel, ...] = (
     ),
     _steps("steps-session", "each step of a session of 2 requests, bound twice", "SessionSteps", _SESSION, 318),
     _steps("steps-lease", "each step of a lease of 2 versions", "LeaseSteps", _LEASE, 210),
-    _steps("steps-trainer", "each step of a trainer of 2 batches under 2 terms", "TrainerSteps", _TRAINER, 60),
+    _steps("steps-trainer", "each step of a trainer of 2 ranks under 2 terms", "TrainerSteps", _TRAINER, 440),
+    _steps(
+        "steps-trainer-alone", "each step of a trainer of 1 rank, with 3 jobs", "TrainerSteps",
+        _TRAINER | {"Rank": members("k", 1), "Batch": members("b", 1), "MaxTerm": "0", "MaxJob": "3"}, 64,
+    ),
     _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 108),
 )
 

@@ -19,7 +19,6 @@ from ...statemachines.lease import Lease
 from ...statemachines.names import snake
 from ...statemachines.replica import Replica
 from ...statemachines.sync import Sync
-from ...statemachines.trainer import Trainer
 from .judging import Run
 from .reading import Birth, Entry, Step, Track
 
@@ -28,8 +27,6 @@ is_verified = predicate(Gate, "all_verified")
 
 CONTROL = tuple(e.name for e in Gate.ir.events if e.outside)
 """The events with which a controller changes a gate."""
-TRAINER_CONTROL = tuple(e.name for e in Trainer.ir.events if e.outside)
-"""The events with which a controller commands the trainer."""
 WITHIN = tuple(e.name for e in Gate.ir.events if "Control" in e.bases)
 """Those of a gate that belong to an operation."""
 

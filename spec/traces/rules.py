@@ -14,13 +14,26 @@ from __future__ import annotations
 from operator import attrgetter
 
 from ...statemachines.machines import MACHINES
+from .groups import (
+    COMMANDS,
+    answer,
+    answered_by_ranks,
+    answered_to_group,
+    begun_by_group,
+    begun_by_ranks,
+    commanded_group,
+    head_is_cut,
+    published,
+    rank_is_cut,
+    version_said,
+)
+from .groups import begun as job_begun
 from .judging import Rule, Select, always, births, counted, facts, leads, moments, needs, once, related, steps
 from .lives import restorations
 from .relations import (
     ANSWERS,
     CONTROL,
     OVER,
-    TRAINER_CONTROL,
     WITHIN,
     answers,
     asked_for,
@@ -71,7 +84,7 @@ term_users = Select(
     "a command of a term",
     lambda run: [
         *steps("Gate", "Claim", "Poison").entries(run),
-        *steps("Trainer", *TRAINER_CONTROL).entries(run),
+        *commanded_group(run),
     ],
 )
 gate_moments = moments("Gate", "a Gate that is so")
@@ -153,7 +166,7 @@ RULES: tuple[Rule, ...] = (
     # gates: who commands them, and what they answer
     always("operation_is_named", steps("Gate", *CONTROL), operation_named,
            why="a command is caused by the one operation that its id names"),
-    always("trainer_operation_is_named", steps("Trainer", *TRAINER_CONTROL), trainer_operation_named,
+    always("trainer_operation_is_named", steps("Trainer", *COMMANDS), trainer_operation_named,
            why="a command is caused by the one operation that its id names"),
     once("operation_steps_once", steps("Gate", *CONTROL), by=lambda e: (e.instance, e.incarnation, e.cause),
          why="a repeated operation is answered from the store and is no step"),
@@ -185,16 +198,23 @@ RULES: tuple[Rule, ...] = (
     once("version_numbers", facts("Trainer", "manifest"), by=lambda e: e.values["version"],
          why="version numbers are used once"),
     needs("published_has_manifest", steps("Trainer", "Published", kinds=TAKEN), facts("Trainer", "manifest"),
-          by=lambda e: e.event.version, of=lambda e: e.values["version"], lost=lambda run, e: run.cut("Trainer"),
-          why="a version is published with its manifest"),
-    needs("installs_what_is_durable", installing, steps("Trainer", "Published", kinds=TAKEN),
-          by=lambda e: e.event.version, of=lambda e: e.event.version, lost=lambda run, e: run.cut("Trainer"),
+          by=version_said, of=lambda e: (e.values["version"], e.values["digest"]),
+          lost=lambda run, e: run.cut("Trainer"),
+          why="a version is published with its manifest, and of ranks that have its weights"),
+    needs("installs_what_is_durable", installing, published,
+          by=lambda e: e.event.version, of=lambda e: e.post.version, lost=lambda run, e: run.cut("Trainer"),
           why="manifest and bytes are durable before the first install"),
     needs("digests_are_the_trainers", installing, facts("Trainer", "manifest"),
           by=lambda e: (e.event.version, frozenset(e.event.digests.values())),
           of=lambda e: (e.values["version"], frozenset((e.values["digest"],))),
           lost=lambda run, e: run.cut("Trainer"),
           why="every rank must hold what the trainer published"),
+
+    # ranks of a trainer: what they are told, and what is said of them
+    needs("rank_was_told", begun_by_ranks, begun_by_group, by=job_begun, of=job_begun, lost=head_is_cut,
+          why="a rank works only on what its group was told to do"),
+    needs("group_hears_ranks", answered_to_group, answered_by_ranks, by=answer, of=answer, lost=rank_is_cut,
+          why="a job is over when every rank has answered it"),
 
     # replicas: what the controller believes of them
     needs("started_was_claimed", steps("Replica", "Started", kinds=TAKEN), steps("Gate", "Claim", kinds="stay ignore"),

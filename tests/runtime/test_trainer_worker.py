@@ -21,41 +21,15 @@ from sluicegate.protocol.client import Refused, dial
 from sluicegate.protocol.generated import training_pb2, training_pb2_grpc
 from sluicegate.protocol.generated.trainer_service import TRAINER, TrainerClient
 from sluicegate.protocol.refusals import Detail, detail
-from sluicegate.runtime.training.config import TrainingConfig
 from sluicegate.runtime.training.samples import Sample
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmReader, canonical_tensors, digest_of, stage_from
 from sluicegate.runtime.workers.batches import arrays_of, to_messages
 from sluicegate.runtime.workers.config import TrainerConfig
 
 from ..support.rollout_kit import VOCABULARY, make_weights, worker_process
+from ..support.trainer_kit import make_config, make_samples
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-TRAINING = TrainingConfig(groups=2, group_size=4, epochs=1, minibatches=1, zero_stage=2, max_staleness=1)
-
-
-def make_config(folder: Path) -> TrainerConfig:
-    if not (folder / "model").exists():
-        make_weights(0).save_pretrained(folder / "model")  # pyright: ignore[reportCallIssue]
-    return TrainerConfig(
-        run="trainer-test", model=folder / "model", state=folder / "state", manifests=folder / "manifests",
-        trace=folder / "trace", shm_root=folder / "shm", bucket_bytes=16 * 1024, training=TRAINING, stop_ms=2000,
-        max_batch_bytes=1024 * 1024,
-    )  # fmt: skip
-
-
-def make_samples(seed: int, version: int = 0) -> list[Sample]:
-    draw = random.Random(seed)
-
-    def sample(group: int, member: int) -> Sample:
-        made = draw.randint(3, 6)
-        return Sample(
-            session=f"s{seed}-{group}-{member}", group=f"g{group}",
-            token_ids=tuple(draw.randrange(VOCABULARY) for _ in range(4 + made)),
-            turns=(0,) * 4 + (1,) * made, log_probs=(0.0,) * 4 + (-2.0,) * made,
-            versions=(0,) * 4 + (version,) * made, rewards=(float(member % 2),),
-        )  # fmt: skip
-
-    return [sample(group, member) for group in range(2) for member in range(4)]
 
 
 class Trained:

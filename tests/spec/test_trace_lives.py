@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from trace_lines import formal, judge, parsed
-from traced_run import Process, World, eventful_run, small_run
+from traced_run import Process, World, eventful_run, small_run, trained
 
 from sluicegate.spec.traces import validate
 from sluicegate.spec.traces.lives import DURABLE
@@ -188,7 +188,7 @@ def a_trainer_is_back_at_an_older_version(world: World) -> None:
     world.processes.append(second)
     second.restored(old, "trainer")
     second.step("trainer", Trainer.Train(term=1, batch="b1"), "1.trainer.2.train.b1")
-    second.step("trainer", Trainer.Trained(batch="b1"), "b1")
+    trained(second, "b1")
 
 
 @wrong
@@ -291,11 +291,11 @@ def a_trainer_begins_anew(world: World) -> None:
     world.train("b1")
     second = Process(world.folder, "trainer.2")
     world.processes.append(second)
-    second.born(Trainer, "trainer")
+    second.born(Trainer, "trainer", ranks={"trainer"})
     second.step("trainer", Trainer.Claim(term=1), "1.trainer.2.claim.1")
     world.trainer = second
     second.step("trainer", Trainer.Train(term=1, batch="b1"), "1.trainer.2.train.b1")
-    second.step("trainer", Trainer.Trained(batch="b1"), "b1")
+    trained(second, "b1")
 
 
 @legal

@@ -99,6 +99,7 @@ UNUSED = {
     ("Session", "Release"): "the last that is said of a session",
     ("Lease", "Progress"): "on a killed worker: there is no receipt that counts its tokens",
     ("Gate", "Install"): "the last that a killed worker has said",
+    ("Trainer", "Published"): "the last that is said of a version, which nobody installs",
 }
 """(machine, event) -> why nothing in these runs depends on the step, where it may be missing unnoticed."""
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from traced_run import RANK, World, digest, eventful_run, small_run
+from traced_group import Group
+from traced_run import RANK, Process, World, digest, eventful_run, published, small_run
 
 from sluicegate.spec.traces import validate
 from sluicegate.spec.traces.rules import RULES
@@ -331,14 +332,14 @@ def a_version_number_used_twice(world: World) -> None:
     world.trainer.step("trainer", Trainer.Publish(term=1, version=0), cause)
     for _ in range(2):
         world.trainer.log.fact("Trainer", "trainer", "manifest", version=0, digest=digest(0))
-    world.trainer.step("trainer", Trainer.Published(version=0), cause)
+    published(world.trainer, digest(0), cause)
 
 
 @wrong("published_has_manifest")
 def a_version_without_a_manifest(world: World) -> None:
     cause = "1.trainer.1.publish.0"
     world.trainer.step("trainer", Trainer.Publish(term=1, version=0), cause)
-    world.trainer.step("trainer", Trainer.Published(version=0), cause)
+    published(world.trainer, digest(0), cause)
 
 
 @wrong("installs_what_is_durable")
@@ -359,6 +360,24 @@ def weights_that_are_not_the_trainers(world: World) -> None:
     (worker,) = world.begin(0)
     world.drain([worker])
     world.command(worker, Gate.Install(term=1, epoch=1, version=0, digests={RANK: "other"}))
+
+
+# -- ranks of a trainer ----------------------------------------------------------------------------
+
+
+@wrong("rank_was_told")
+def a_rank_that_trains_on_another_batch(world: World) -> None:
+    group = Group(world, Process)
+    group.tell(Trainer.Train(term=1, batch="b"), "train.b")
+    group.tell_rank("rank-1", Trainer.Train(term=1, batch="c"), "train.1")
+
+
+@wrong("group_hears_ranks")
+def an_answer_that_no_rank_gave(world: World) -> None:
+    group = Group(world, Process)
+    group.tell(Trainer.Train(term=1, batch="b"), "train.b")
+    group.tell_rank("rank-1", Trainer.Train(term=1, batch="b"), "train.1")
+    group.head.step("trainer", Trainer.Trained(rank="rank-1", job=1), "b")
 
 
 # -- replicas and lives ----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ TABLES: dict[str, tuple[Ir, str, str]] = {
     "the trainer publishes while it trains": (like(TRAINER, "Publish", "TRAINING", "IDLE"), "versions", "T1"),
     "the trainer trains while it publishes": (like(TRAINER, "Train", "PUBLISHING", "IDLE"), "versions", "Versions"),
     "the trainer loads while it trains": (like(TRAINER, "Load", "TRAINING", "IDLE"), "run-dies", "T1"),
+    "the trainer rests when one rank has answered": (unguarded(TRAINER, "Trained", "TRAINING"), "ranks", "T1"),
     "the trainer takes a step from an earlier term": (unfenced(TRAINER, "Train"), "run-dies", "T3"),
     "a gate lends what is not drained": (unguarded(GATE, "Lend", "DRAINING"), "lent", "T2"),
     "a lent gate reopens at its deadline": (unguarded(GATE, "Deadline", "DRAINING"), "lent", "T2"),
@@ -51,6 +52,10 @@ SHELLS: dict[str, tuple[tuple[str, str], str, str]] = {
     ),
     "the number of a version is used again": (
         ("store' = [store EXCEPT !.next = @ + 1]", "store' = store"), "versions", "Versions",
+    ),
+    "a checkpoint is complete without a rank's part": (("{o.rank : o \\in of} = Member", "TRUE"), "ranks", "T3"),
+    "a version is written of ranks that differ": (
+        ("Cardinality({o.drawn : o \\in of}) = 1", "TRUE"), "ranks-differ", "Versions",
     ),
     "a gate opens before its version is published": (("!.register = <<t[3]>>", "!.register = @"), "lent", "Serves"),
 }  # fmt: skip

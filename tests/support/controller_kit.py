@@ -20,7 +20,7 @@ from typing import Any
 
 from grpc import aio
 from rollout_kit import VOCABULARY, Weights
-from traced_run import Process
+from traced_run import Process, published
 
 from sluicegate.protocol.client import CallError, dial
 from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
@@ -68,7 +68,7 @@ class Run:
     def trainer(self) -> Process:
         """The test, as the run's trainer."""
         made = Process(self.trace, "trainer.1")
-        made.born(Trainer, "trainer")
+        made.born(Trainer, "trainer", ranks={"trainer"})
         return made
 
     @property
@@ -212,7 +212,7 @@ class Run:
         manifest = self.weights.publish(version)
         self.hand_out(version, unreadable_for=unreadable_for)
         self.trainer.log.fact("Trainer", "trainer", "manifest", version=version, digest=manifest.digest)
-        self.trainer.step("trainer", Trainer.Published(version=version), cause)
+        published(self.trainer, manifest.digest, cause)
 
     def hand_out(self, version: int, *, unreadable_for: str = "") -> None:
         """Give each replica the manifest of a version; one cannot read it before `let_read`."""

@@ -126,6 +126,7 @@ class Judge:
         yield from self.answers()
         yield from self.barriers()
         yield from self.weights()
+        yield from self.ranks()
         yield from self.replicas()
         self.names()
 
@@ -326,6 +327,42 @@ class Judge:
             need(proof is not None, "its gate was never so", line)
             yield proof or 0, i
 
+    def ranks(self) -> Iterator[tuple[Node, Node]]:
+        def group(line: Line) -> str:
+            return line["incarnation"].removesuffix("." + line["instance"])
+
+        told: dict[Any, int] = {}
+        said: dict[Any, int] = {}
+        jobs = [i for i in self.of("Trainer", "Train", "Publish", "Save", "Load") if self.goes(i)]
+        answers = list(self.of("Trainer", "Trained", "Published", "Saved", "Loaded", "Undone", taken=True))
+
+        def job(i: int) -> Any:
+            line = self.lines[i]
+            of = line["fields"].get("batch", line["fields"].get("version"))
+            return group(line), line["event"], self.then[i][1]["job"], of
+
+        def answer(i: int) -> Any:
+            line, fields = self.lines[i], self.lines[i]["fields"]
+            return group(line), line["event"], fields["rank"], fields["job"], fields.get("digest")
+
+        for i in reversed(jobs):
+            if self.lines[i]["instance"] == "trainer":
+                told[job(i)] = i
+        for i in reversed(answers):
+            if self.lines[i]["instance"] != "trainer":
+                said[answer(i)] = i
+        for i in jobs:
+            if self.lines[i]["instance"] != "trainer":
+                need(job(i) in told, "a rank works on what nobody told it", self.lines[i])
+                yield told[job(i)], i
+        for i in answers:
+            if self.lines[i]["instance"] == "trainer" and self.lines[i]["fields"]["rank"] != "trainer":
+                need(answer(i) in said, "an answer that the rank did not give", self.lines[i])
+                yield said[answer(i)], i
+
+    def goes(self, i: int) -> bool:
+        return self.lines[i]["verdict"]["kind"] == "go"
+
     def weights(self) -> Iterator[tuple[Node, Node]]:
         manifests: dict[int, int] = {}
         published: dict[int, int] = {}
@@ -335,9 +372,15 @@ class Judge:
             need(self.then[i][1]["publishing"] == version, "a manifest of what is not being published", self.lines[i])
             manifests[version] = i
         for i in self.of("Trainer", "Published", taken=True):
-            version = self.lines[i]["fields"]["version"]
+            # A rank of several has published nothing yet.
+            if self.then[i][1]["state"] != "IDLE":
+                continue
+            version = self.then[i][1]["version"]
             need(version in manifests, "published without a manifest", self.lines[i])
-            published.setdefault(version, i)
+            said = self.lines[manifests[version]]["values"]["digest"]
+            need(self.lines[i]["fields"]["digest"] == said, "published as other weights", self.lines[i])
+            if self.lines[i]["instance"] == "trainer":
+                published.setdefault(version, i)
             yield manifests[version], i
         for i in self.of("Gate", "Install"):
             line = self.lines[i]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from traced_group import Group
+
 from sluicegate.runtime.tracelog import TraceLog, merge
 from sluicegate.statemachines.gate import Gate
 from sluicegate.statemachines.lease import Lease
@@ -59,7 +61,7 @@ class Publisher(Process):
 
     def __init__(self, folder: Path, run: str = "test") -> None:
         super().__init__(folder, "trainer.1", run)
-        self.born(Trainer, "trainer")
+        self.born(Trainer, "trainer", ranks={"trainer"})
 
     def publish(self, term: int, version: int, make: Callable[[], Any]) -> None:
         """Publish what `make` makes durable, with its manifest, for the controller of this term."""
@@ -67,8 +69,20 @@ class Publisher(Process):
             self.step("trainer", Trainer.Claim(term=term), f"{term}.trainer.1.claim.{term}")
         cause = f"{term}.trainer.1.publish.{version}"
         self.step("trainer", Trainer.Publish(term=term, version=version), cause)
-        self.log.fact("Trainer", "trainer", "manifest", version=version, digest=make().digest)
-        self.step("trainer", Trainer.Published(version=version), cause)
+        made = make().digest
+        self.log.fact("Trainer", "trainer", "manifest", version=version, digest=made)
+        published(self, made, cause)
+
+
+def published(trainer: Process, digest: str, cause: str) -> None:
+    """A trainer of one rank answers that it has published weights of this digest."""
+    job = trainer.live["Trainer", "trainer"].job
+    trainer.step("trainer", Trainer.Published(rank="trainer", job=job, digest=digest), cause)
+
+
+def trained(trainer: Process, batch: str) -> None:
+    """A trainer of one rank answers that it has taken the step."""
+    trainer.step("trainer", Trainer.Trained(rank="trainer", job=trainer.live["Trainer", "trainer"].job), batch)
 
 
 class Worker(Process):
@@ -145,7 +159,7 @@ class World:
         self.sessions = Process(folder, "agents.1")
         self.trainer = Process(folder, "trainer.1")
         self.processes = [self.controller, self.sessions, self.trainer]
-        self.trainer.born(Trainer, "trainer")
+        self.trainer.born(Trainer, "trainer", ranks={"trainer"})
         self.controller.born(Sync, "sync", term=term, minimum=1)
         self.on_sync(Sync.Restore(epoch=0, published=None), 0)
         self.trainer.step("trainer", Trainer.Claim(term=term), f"{term}.trainer.1.claim.1")
@@ -172,11 +186,11 @@ class World:
         cause = f"{self.term}.trainer.1.publish.{version}"
         self.trainer.step("trainer", Trainer.Publish(term=self.term, version=version), cause)
         self.trainer.log.fact("Trainer", "trainer", "manifest", version=version, digest=digest(version))
-        self.trainer.step("trainer", Trainer.Published(version=version), cause)
+        published(self.trainer, digest(version), cause)
 
     def train(self, batch: str) -> None:
         self.trainer.step("trainer", Trainer.Train(term=self.term, batch=batch), f"{self.term}.trainer.1.train.{batch}")
-        self.trainer.step("trainer", Trainer.Trained(batch=batch), batch)
+        trained(self.trainer, batch)
 
     def start(self, replica: str, life: int = 1) -> Worker:
         worker = self.workers[replica] = Worker(self.folder, replica, life)
@@ -428,4 +442,10 @@ def eventful_run(folder: Path) -> Path:
     world.sessions = second
     turn = world.turn("s2", 2, "r2")
     world.finish_turn("s2", "r2", turn)
+
+    # A trainer of two ranks takes the place of the first.
+    world.trainer.log.close()
+    group = Group(world, Process)
+    group.train("b9")
+    group.publish(3, digest(3))
     return world.merge()

@@ -1,0 +1,66 @@
+"""A trainer of several ranks: this process becomes torchrun, which starts one process for each rank.
+
+Rules of this file:
+
+- One life of torchrun is one life of the whole group: where one rank ends, all do, and none is restarted.
+- Ranks that are to end are asked first, and ended by force after their bound.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from pathlib import Path
+from typing import TextIO
+
+from ..config import ConfigError
+
+_log = logging.getLogger(__name__)
+LOOK_S = 0.2
+"""How often torchrun looks whether a rank has ended."""
+BEYOND_S = 1.5
+"""How much longer than its own bound a rank is given, before it is ended by force."""
+
+
+def is_rank() -> bool:
+    """Whether this process is one that torchrun has started."""
+    return "RANK" in os.environ
+
+
+def launch(config: Path, ranks: int, stop_s: float, errors: TextIO) -> int:
+    """Be torchrun for `sluicegate worker trainer CONFIG` until every rank has ended; the exit status.
+
+    A rank may take `stop_s` seconds to end. Raises ModuleNotFoundError where there is no torch.
+    """
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import parse_args, run
+
+    arguments = parse_args(
+        [
+            "--standalone", "--nnodes=1", f"--nproc-per-node={ranks}", "--max-restarts=0",
+            f"--monitor-interval={LOOK_S}", f"--shutdown-timeout={math.ceil(stop_s + BEYOND_S)}",
+            f"--log-dir={os.devnull}", "-m", "sluicegate", "worker", "trainer", str(config),
+        ]
+    )  # fmt: skip
+    try:
+        run(arguments)
+    except SignalException:
+        # It was told to end, and has ended its ranks.
+        return 0
+    except ChildFailedError as error:
+        said = ", ".join(f"rank {number} with {_ended(f.exitcode)}" for number, f in sorted(error.failures.items()))
+        print(f"sluicegate worker: the trainer has ended: {said}; their lines above say why", file=errors)
+        return 1
+    return 0
+
+
+def require_world(ranks: int, world: int) -> None:
+    """Raises ConfigError where the environment describes a group of another size than the config."""
+    if ranks != world:
+        raise ConfigError(f"ranks is {ranks}, and the environment describes a group of {world}: make them equal")
+
+
+def _ended(status: int) -> str:
+    return f"signal {-status}" if status < 0 else f"status {status}"
