@@ -34,7 +34,7 @@ from transformers.utils import logging
 from sluicegate.protocol.client import CallError
 from sluicegate.protocol.sqlite import SqliteStore
 from sluicegate.protocol.tasks import Tasks
-from sluicegate.runtime.checkpoints import Checkpoints, ResumeError, Run, RunState
+from sluicegate.runtime.checkpoints import Checkpoints, ResumeError, Run, RunState, forget_weights
 from sluicegate.runtime.config import as_json
 from sluicegate.runtime.controller.client import ControllerClient, OperationFailed
 from sluicegate.runtime.controller.config import ControllerConfig
@@ -52,7 +52,8 @@ from sluicegate.runtime.supervisor import Charge, Supervisor
 from sluicegate.runtime.tasks import Recall
 from sluicegate.runtime.training.checkpoint import CheckpointError
 from sluicegate.runtime.training.config import TrainingConfig
-from sluicegate.runtime.weights import ManifestStore, remove_run
+from sluicegate.runtime.weights import ManifestStore
+from sluicegate.runtime.weights.config import WeightsConfig
 from sluicegate.runtime.workers.config import RolloutConfig, TrainerConfig
 from sluicegate.runtime.workers.process import open_log
 
@@ -65,6 +66,7 @@ KEPT = 3
 """How many checkpoints are kept."""
 FROZEN = "model.layers.0.mlp.*"
 """The parameters that are not trained: they are the same in every version, to the bit."""
+WEIGHTS = WeightsConfig()
 TRAINING = TrainingConfig(groups=4, group_size=4, epochs=1, minibatches=1, max_staleness=4, frozen=(FROZEN,))
 
 
@@ -104,10 +106,10 @@ class Resumed:
         return path.read_text()
 
     async def run(self) -> None:
-        # What an earlier life left in shared memory could be served otherwise, before the restored weights are.
-        remove_run(self.name)
+        # What an earlier life published could be served otherwise, before the restored weights are.
+        forget_weights(WEIGHTS, self.name)
         async with AsyncExitStack() as stack:
-            stack.callback(remove_run, self.name)
+            stack.callback(forget_weights, WEIGHTS, self.name)
             store = stack.enter_context(contextlib.closing(SqliteStore(self.folder / "register.db")))
             register, roster = Register(store), Roster(store)
             self.kept = Run(
@@ -173,7 +175,7 @@ class Resumed:
         config = RolloutConfig(
             replica=name, run=self.name, incarnation=incarnation, model=self.folder / "model",
             state=self.folder / "state" / name, manifests=self.folder / "manifests", trace=self.folder / "trace",
-            remember_ms=REMEMBER_MS,
+            remember_ms=REMEMBER_MS, weights=WEIGHTS,
         )  # fmt: skip
         return as_json(config)
 
@@ -181,14 +183,14 @@ class Resumed:
         config = TrainerConfig(
             run=self.name, incarnation=incarnation, model=self.folder / "model",
             state=self.folder / "state" / "trainer", manifests=self.folder / "manifests", trace=self.folder / "trace",
-            training=TRAINING,
+            training=TRAINING, weights=WEIGHTS,
         )  # fmt: skip
         return as_json(config)
 
     def controller(self, incarnation: str) -> dict[str, Any]:
         config = ControllerConfig(
             run=self.name, incarnation=incarnation, register=self.folder / "register.db",
-            manifests=self.folder / "manifests", trace=self.folder / "trace",
+            manifests=self.folder / "manifests", trace=self.folder / "trace", weights=WEIGHTS,
         )  # fmt: skip
         return as_json(config)
 

@@ -3,7 +3,7 @@
 from .folder import Checkpoint, Checkpoints, Found, Writing
 from .groups import Groups, NotAtRest
 from .retention import needed_manifests, oldest_needed
-from .run import NoSampler, ResumeError, Run, Syncs, Trains
+from .run import NoSampler, ResumeError, Run, Syncs, Trains, forget_weights
 from .state import RunState, Sampler
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Syncs",
     "Trains",
     "Writing",
+    "forget_weights",
     "needed_manifests",
     "oldest_needed",
 ]

@@ -22,7 +22,10 @@ from typing import Any, Protocol
 from ..controller.register import Register
 from ..controller.roster import Roster
 from ..training.checkpoint import CheckpointError
+from ..weights.config import WeightsConfig
 from ..weights.manifest import ManifestError, ManifestStore
+from ..weights.opening import open_store
+from ..weights.shm import remove_run
 from .folder import Checkpoint, Checkpoints
 from .groups import Groups
 from .retention import needed_manifests, oldest_needed
@@ -31,6 +34,19 @@ from .state import RunState, Sampler
 _log = logging.getLogger(__name__)
 LEAP = 1_000_000
 """What numbering leaps by where the register was lost: how many were taken after the checkpoint is not known."""
+
+
+def forget_weights(weights: WeightsConfig, run: str, *, shm_root: Path | None = None) -> None:
+    """Remove the bytes that earlier lives of a run published, so that no replica comes home to them.
+
+    For a run that is resumed cold, before its processes start; manifests stay. Raises OSError.
+    """
+    if weights.store == "shm":
+        remove_run(run, shm_root)
+        return
+    store = open_store(weights, run)
+    for version in store.published():
+        store.discard(version)
 
 
 class ResumeError(Exception):
@@ -144,8 +160,8 @@ class Run:
     async def cold_resume(self, start: Callable[[RunState], Awaitable[tuple[Trains, Syncs]]]) -> tuple[Checkpoint, int]:
         """Go on from the newest checkpoint that verifies, when no process of the run lives; it, and the new version.
 
-        `start` is called once all is verified and numbered: it removes what earlier lives left of the weights, and
-        starts controller, replicas and trainer. Nothing serves before the restored weights are synced. Raises
+        `start` is called once all is verified and numbered: it removes what earlier lives published, by
+        `forget_weights`, and starts controller, replicas and trainer. Nothing serves before that is synced. Raises
         ResumeError, CheckpointError, StoreError, and what `start` and what it starts raise.
         """
         checkpoint = await self._latest()

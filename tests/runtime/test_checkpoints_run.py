@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -20,6 +20,7 @@ from sluicegate.runtime.checkpoints import (
     ResumeError,
     Run,
     RunState,
+    forget_weights,
     needed_manifests,
     oldest_needed,
 )
@@ -28,6 +29,8 @@ from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.roster import Roster
 from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
 from sluicegate.runtime.weights import ManifestStore, ShmPublisher
+from sluicegate.runtime.weights.config import WeightsConfig
+from sluicegate.runtime.weights.opening import open_store
 
 
 class Trainer:
@@ -247,6 +250,20 @@ async def test_what_cannot_be_saved_leaves_the_last_good_one_and_no_part(tmp_pat
         assert run.checkpoints.paths() == before
         assert [p.name for p in run.checkpoints.folder.iterdir() if p.name.startswith(".")] == []
         assert run.checkpoints.latest().passed_over == {}
+
+
+@pytest.mark.parametrize("store", ["shm", "files"])
+def test_what_earlier_lives_published_is_removed_and_nothing_of_other_runs(
+    store: Literal["shm", "files"], tmp_path: Path
+) -> None:
+    weights = WeightsConfig(store=store, folder=tmp_path / "files")
+    for run in ("r", "other"):
+        opened = open_store(weights, run, shm_root=tmp_path / "shm")
+        for version in (3, 4):
+            opened.publish(version, version, [("w", torch.zeros(1))], torch.float32)
+    forget_weights(weights, "r", shm_root=tmp_path / "shm")
+    left = {run: open_store(weights, run, shm_root=tmp_path / "shm").published() for run in ("r", "other")}
+    assert left == {"r": [], "other": [3, 4]}
 
 
 # -- beginnings --------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from resumed_kit import Asking, judged, manifests, playing, served
+from resumed_kit import Asking, grown, judged, manifests, playing, served
 
+from sluicegate.cli import main
 from sluicegate.runtime.checkpoints import Checkpoints
 from sluicegate.runtime.controller.roster import Roster
 
@@ -28,6 +29,8 @@ def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path
         first.until("step 1, version 1: ")
         first.until("step 2, version 2: ")
         first.until("saved in .*: step 2")
+        assert main(["poison", str(folder), "r1", "--why", "a save waits for no replica"]) == 0
+        first.until("saved in .*: step 4")
         first.kill_all()
     with Roster(folder / "register.db", looks=True) as roster:
         before = {life.incarnation for life in roster.lives()}
@@ -49,7 +52,9 @@ def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path
         assert len({manifests(folder).get(each).digest for each in (0, 1, 2)}) == 3
         step = second.until(r"step (\d+), version (\d+): ")
         assert (int(step[1]), int(step[2])) == (state.step + 1, version + 1)
-        second.until("saved in")
+        counts = grown(second, range(state.step + 4, state.step + 9), range(state.step + 16, state.step + 21))
+        flat = {key: pair for key, pair in counts.items() if key[1] != "bytes"}
+        assert all(abs(after - before) <= 1 for before, after in flat.values()), flat
         lives = [life.incarnation for life in second.living("rollout")]
         assert len(lives) == 2
         assert not before & set(lives)

@@ -8,10 +8,12 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -25,6 +27,7 @@ from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
 from sluicegate.runtime.controller.roster import Life, Roster
 from sluicegate.runtime.tracelog import merge_stopped
 from sluicegate.runtime.weights import ManifestStore
+from sluicegate.runtime.weights.shm import run_folder
 from sluicegate.spec.traces import Verdict, validate
 from sluicegate.statemachines.session import Rebinding, Session
 
@@ -98,6 +101,39 @@ def playing(folder: Path, *words: str) -> Iterator[Playing]:
         made.kill_all()
         assert process.stdout is not None
         process.stdout.close()
+
+
+def looked_at(run: Playing) -> dict[str, dict[str, int]]:
+    """Resident bytes, open files and threads of every process, and what lies in shared memory, by name."""
+    found: dict[str, dict[str, int]] = {}
+    pids = {life.name: life.pid for life in run.living()} | {"agents": run.process.pid}
+    for name, pid in pids.items():
+        proc = Path(f"/proc/{pid}")
+        status = dict(re.findall(r"^(\w+):\s+(\d+)", (proc / "status").read_text(), re.MULTILINE))
+        found[name] = {
+            "bytes": int(status["VmRSS"]) * 1024, "files": len(list((proc / "fd").iterdir())),
+            "threads": int(status["Threads"]),
+        }  # fmt: skip
+    segments = run_folder((run.folder / "name").read_text())
+    found["shared memory"] = {"files": sum(path.is_file() for path in segments.rglob("*"))}
+    return found
+
+
+def grown(run: Playing, early: range, late: range) -> dict[tuple[str, str], tuple[float, float]]:
+    """The medians over early and late steps of whatever is counted, of each process, as the run goes on to the last."""
+    seen: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    for number in (*early, *late):
+        run.until(rf" step {number}, version \d+: ")
+        for name, counts in looked_at(run).items():
+            for what, count in counts.items():
+                seen[name, what][number] = count
+    medians = {
+        key: tuple(statistics.median(counts[n] for n in part if n in counts) for part in (early, late))
+        for key, counts in seen.items()
+    }
+    for (name, what), (before, after) in sorted(medians.items()):
+        print(f"{name:14} {what:8} {before:14.1f} {after:14.1f} {after - before:+14.1f}")
+    return medians  # pyright: ignore[reportReturnType]
 
 
 class Asking:
