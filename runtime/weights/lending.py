@@ -10,7 +10,7 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncGenerator, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -31,7 +31,7 @@ class Lender:
 
     async def lend(
         self, manifest: Manifest, begin: pb.LendBegin, requests: Any, within: float
-    ) -> AsyncIterator[pb.LendAnswer]:
+    ) -> AsyncGenerator[pb.LendAnswer, None]:
         """The answers of one call. Raises TimeoutError where a slot is not given back, WeightsError of the store."""
         start = begin.wanted.start
         longest = max((bucket.length for bucket in manifest.buckets[start:]), default=1)

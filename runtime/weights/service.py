@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, NoReturn, TypeVar
 
 from grpc import StatusCode, aio
@@ -93,11 +93,12 @@ class WeightsServicer(rpc.WeightsServicer):
             size = min(request.chunk_bytes, CHUNK_BYTES)
             if size < 1:
                 raise Unwanted(StatusCode.INVALID_ARGUMENT, "chunk_bytes is 0: give at least 1", MALFORMED)
-            async for number, content in drawn(self._readers, self._store.buckets(manifest, request.wanted.start)):
-                for offset in range(0, len(content), size):
-                    chunk = pb.FetchChunk(bucket=number, offset=offset, content=bytes(content[offset : offset + size]))
-                    async with asyncio.timeout(self._weights.within):
-                        await context.write(chunk)
+            async with aclosing(drawn(self._readers, self._store.buckets(manifest, request.wanted.start))) as buckets:
+                async for number, content in buckets:
+                    for offset in range(0, len(content), size):
+                        part = bytes(content[offset : offset + size])
+                        async with asyncio.timeout(self._weights.within):
+                            await context.write(pb.FetchChunk(bucket=number, offset=offset, content=part))
         except Unwanted as unwanted:
             await _refuse(context, unwanted)
         except WeightsError as error:
@@ -127,10 +128,15 @@ class WeightsServicer(rpc.WeightsServicer):
             if begin.boot != boot():
                 text = "ipc is for processes of one host, and the receiver is on another: take another road"
                 raise Unwanted(StatusCode.FAILED_PRECONDITION, text)
-            async for answer in self._lender.lend(manifest, begin, request_iterator, self._weights.within):
-                await context.write(answer)
+            lent = self._lender.lend(manifest, begin, request_iterator, self._weights.within)
+            async with aclosing(lent) as answers:
+                async for answer in answers:
+                    await context.write(answer)
         except Unwanted as unwanted:
             await _refuse(context, unwanted)
+        except TimeoutError:
+            text = f"a slot was not given back for {self._weights.within:g} s"
+            await _refuse(context, Unwanted(StatusCode.ABORTED, text))
         except (WeightsError, OSError, RuntimeError) as error:
             await _refuse(context, Unwanted(StatusCode.NOT_FOUND, str(error)))
 

@@ -105,13 +105,14 @@ async def nothing_left() -> AsyncIterator[None]:
         gc.collect()
         files, threads = _files(), set(threading.enumerate())
         yield
-        for _ in range(100):
+        more, new = set[str](), set[str]()
+        for _ in range(20):
             gc.collect()
             more, new = _files() - files, {t.name for t in set(threading.enumerate()) - threads}
             new = {name for name in new if not name.startswith(("asyncio_", "weights_", "broadcast_"))}
             if not more and not new:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
         raise AssertionError(f"left behind: {more}, {new}")
 
 
