@@ -18,6 +18,7 @@ PARTS = {
     "checkers": "states per second of both model checkers",
     "engine": "tokens per second of the torch engine",
     "swap": "from seal to reopened by phase, on an idle and a loaded worker",
+    "window": "from seal to reopened for three sizes of weights: staged, in place, and by a plain swap",
     "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
     "serving": "calls per second and latencies through a session server, against a bare proxy and gRPC; export",
