@@ -195,7 +195,7 @@ class Cluster:
 
 def _lives(worker: Worker) -> list[str]:
     """The incarnations that have ended with this process: of a trainer of several ranks, each rank's."""
-    return worker.ready.get("incarnations") or [worker.incarnation]
+    return [rank["incarnation"] for rank in worker.ready.get("ranks", ())] or [worker.incarnation]
 
 
 @asynccontextmanager

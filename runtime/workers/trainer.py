@@ -168,7 +168,7 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
                 "kind": "trainer",
                 "replica": GROUP,
                 "incarnation": place.life,
-                "incarnations": [each["incarnation"] for each in all_served],
+                "ranks": all_served,
                 "control": control_server.target,
                 "data": data_server.target,
                 "trace": "" if config.trace is None else str(log_path(config.trace, name, place.incarnation)),
