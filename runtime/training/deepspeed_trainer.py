@@ -23,7 +23,7 @@ import numpy as np
 
 from . import group
 from .agreement import GroupError
-from .checkpoint import CheckpointError, complete, discard, partial_of, prepare, require_complete
+from .checkpoint import CheckpointError, complete, discard, partial_of, prepare, read_index, require_complete
 from .config import TrainingConfig
 from .descent import Descent
 from .errors import TrainerError
@@ -32,7 +32,8 @@ from .metrics import Metrics
 from .policy import Policy, read_policy
 from .samples import Sample, pack
 from .schedule import learning_rate
-from .state import read_state, write_state
+from .state import read_converted_state, read_state, write_state
+from .universal import family
 
 if TYPE_CHECKING:
     import torch
@@ -215,19 +216,21 @@ class TrainerCore:
             raise
 
     def load(self, folder: Path) -> None:
-        """Restores weights, optimiser, step and random numbers from what `save` wrote.
+        """Restores weights, optimiser, step and random numbers from what `save` wrote or `convert` made of it.
 
         Raises CheckpointError, on every rank and with nothing changed, when it is of another architecture,
         precision, ZeRO stage, number of ranks or frozen parameters, or damaged; TrainerError when it could
         not be taken in whole, which leaves the weights in doubt.
         """
         self._agree(f"load {folder}")
-        share = (self.rank, self.world)
-        kept = self._everywhere(lambda: require_complete(folder, self._identity, share=share), CheckpointError)
+        kept = self._everywhere(lambda: self._require(folder), CheckpointError)
         self._agree(f"load the checkpoint {kept['check']}")
 
         def take() -> None:
-            read_state(self._engine, folder, self.rank)
+            if kept.get("universal"):
+                read_converted_state(self._engine, folder)
+            else:
+                read_state(self._engine, folder, self.rank)
             self._guard.verify()
 
         self._everywhere(take, TrainerError)
@@ -249,6 +252,15 @@ class TrainerCore:
         if precision == "bf16" and not device.is_bf16_supported():
             raise TrainerError("this device does not compute in bf16: set precision to fp32")
         return read_policy(folder, self.config.frozen)
+
+    def _require(self, folder: Path) -> dict[str, Any]:
+        """The index of a checkpoint that this trainer can take, of whose files this rank checked its share."""
+        identity = self._identity
+        if read_index(folder).get("universal"):
+            cut = ("ranks", "zero_stage")
+            identity = {key: value for key, value in identity.items() if key not in cut}
+            identity |= family(self.config.zero_stage)
+        return require_complete(folder, identity, share=(self.rank, self.world))
 
     def _agree(self, what: str) -> None:
         group.agree(what, self._within)

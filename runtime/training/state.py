@@ -14,7 +14,10 @@ from typing import Any
 
 from .checkpoint import sync
 
-_TAG = "state"
+TAG = "state"
+"""The folder of DeepSpeed's files within a checkpoint."""
+BUFFERS = "buffers.pt"
+"""The persistent buffers, in that folder of a converted checkpoint."""
 
 
 class Writing:
@@ -54,7 +57,7 @@ def write_state(engine: Any, folder: Path, rank: int) -> None:
     # A script that makes one file of all shards: written by one rank only, in a place where it may not fail.
     engine._copy_recovery_script = lambda _: None
     try:
-        engine.save_checkpoint(str(folder), tag=_TAG, save_latest=False)
+        engine.save_checkpoint(str(folder), tag=TAG, save_latest=False)
     finally:
         engine.checkpoint_engine = files._inner
     if files.problem:
@@ -64,10 +67,29 @@ def write_state(engine: Any, folder: Path, rank: int) -> None:
 
 def read_state(engine: Any, folder: Path, rank: int) -> None:
     """Takes what `write_state` wrote, all ranks together. An error leaves the engine in doubt."""
-    found, _ = engine.load_checkpoint(str(folder), tag=_TAG)
+    _load(engine, folder)
+    _read_random(folder / f"random-{rank}.pt")
+
+
+def read_converted_state(engine: Any, folder: Path) -> None:
+    """Takes what was converted for any number of ranks. An error leaves the engine in doubt."""
+    import torch
+
+    # A setting of DeepSpeed's, which it reads at each load.
+    engine._config.load_universal_checkpoint = True
+    try:
+        _load(engine, folder)
+    finally:
+        engine._config.load_universal_checkpoint = False
+    buffers = dict(engine.module.named_buffers())
+    for name, kept in torch.load(folder / TAG / BUFFERS, weights_only=True).items():
+        buffers[name].copy_(kept)
+
+
+def _load(engine: Any, folder: Path) -> None:
+    found, _ = engine.load_checkpoint(str(folder), tag=TAG)
     if found is None:
         raise RuntimeError(f"DeepSpeed found no state in {folder}")
-    _read_random(folder / f"random-{rank}.pt")
 
 
 def _write_random(path: Path) -> None:

@@ -57,6 +57,22 @@ def resume(model: Path, out: Path, settings: list[dict[str, Any]]) -> Any:
     return found
 
 
+def exchange(model: Path, out: Path, settings: list[dict[str, Any]], converted: list[str]) -> Any:
+    """For each of the settings: the weights after one step more than a converted checkpoint, and after one
+    step more than the one that is saved here."""
+    found = []
+    for number, (changes, folder) in enumerate(zip(settings, converted, strict=True)):
+        core = TrainerCore(make_config(**changes), model)
+        core.load(Path(folder))
+        core.train(make_samples(16, seed=1), version=1)
+        taken = weights_of(core)
+        core.save(out / f"given-{number}")
+        core.train(make_samples(16, seed=2), version=1)
+        found.append({"taken": taken, "given": weights_of(core)})
+        core.close()
+    return found
+
+
 def refuse(model: Path, out: Path, rank: int) -> Any:
     """What every rank raises when one of them cannot go on, and the weights at the end of it all."""
     core = TrainerCore(make_config(zero_stage=3, collective_ms=60_000), model)
@@ -128,7 +144,7 @@ def endless(model: Path, out: Path, **changes: Any) -> Any:
 def main() -> None:
     torch.set_num_threads(1)
     task, out, rank = json.loads(sys.argv[1]), Path(sys.argv[2]), int(os.environ["RANK"])
-    do = {"train": train, "resume": resume, "refuse": refuse, "endless": endless}[task.pop("do")]
+    do = {"train": train, "resume": resume, "exchange": exchange, "refuse": refuse, "endless": endless}[task.pop("do")]
     if do is refuse:
         task["rank"] = rank
     torch.save(do(Path(task.pop("model")), out, **task), out / f"rank{rank}.pt")
