@@ -119,22 +119,25 @@ async def test_what_cannot_be_done_is_undone_with_the_reason_of_each_rank(
         await trainer.save("there")
     with pytest.raises(TrainerUndone, match="holds no checkpoint"):
         await trainer.load("there")
-    version = max(ManifestStore(config.manifests).versions()) + 1
+    version = max(ManifestStore(config.manifests).versions(), default=0) + 1
     await trainer.publish(version)
     await trainer.publish(version)
     with pytest.raises(TrainerError, match="not newer"):
         await trainer.publish(version - 1)
 
 
-async def test_a_batch_is_every_ranks_or_none(trainer: TrainerHandle, group: dict[str, Any]) -> None:
+async def test_a_batch_is_every_ranks_or_none(
+    trainer: TrainerHandle, group: dict[str, Any], config: TrainerConfig
+) -> None:
     """The other rank holds another batch of that name."""
+    newest = max(ManifestStore(config.manifests).versions(), default=0)
     channel = dial(group["ranks"][1]["data"])
     try:
         data: Any = rpc.TrainerDataStub(channel)
-        held = pb.SubmitRequest(batch="same", arrays=to_messages(arrays_of(make_samples(7, version=1))))
+        held = pb.SubmitRequest(batch="same", arrays=to_messages(arrays_of(make_samples(7, newest))))
         await data.Submit(held, timeout=10)
         with pytest.raises(TrainerError, match="took no batch: batch 'same' was another one"):
-            await trainer.train("same", make_samples(8, version=1))
+            await trainer.train("same", make_samples(8, newest))
         with pytest.raises(aio.AioRpcError) as unknown:
             await data.Outcome(pb.OutcomeRequest(instance="rank-1", job=999), timeout=5)
         assert unknown.value.details() == "no job 999 of 'rank-1' is known here: it never began, or long ago"
