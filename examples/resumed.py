@@ -40,7 +40,7 @@ from sluicegate.runtime.controller.client import ControllerClient, OperationFail
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.register import Register
 from sluicegate.runtime.controller.roster import Roster
-from sluicegate.runtime.controller.trainer import TrainerError, TrainerHandle
+from sluicegate.runtime.controller.trainer import TrainerError, TrainerHandle, TrainerUndone
 from sluicegate.runtime.demo.batch import samples_of
 from sluicegate.runtime.demo.production import Agents, Group
 from sluicegate.runtime.demo.record import Record
@@ -72,7 +72,10 @@ TRAINING = TrainingConfig(groups=4, group_size=4, epochs=1, minibatches=1, max_s
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the run was asked for: `updates` ends it, None goes on; a checkpoint is saved every `save` steps."""
+    """What the run was asked for: `updates` ends it, None goes on; a checkpoint is saved every `save` steps.
+
+    `ranks` is how many processes train together.
+    """
 
     updates: int | None = None
     save: int = 5
@@ -183,7 +186,7 @@ class Resumed:
         config = TrainerConfig(
             run=self.name, incarnation=incarnation, model=self.folder / "model",
             state=self.folder / "state" / "trainer", manifests=self.folder / "manifests", trace=self.folder / "trace",
-            training=TRAINING, weights=WEIGHTS,
+            training=TRAINING, weights=WEIGHTS, ranks=self.wishes.ranks,
         )  # fmt: skip
         return as_json(config)
 
@@ -247,6 +250,10 @@ class Resumed:
                 metrics = await trainer.train(f"batch-{step + 1}", samples_of(group for _, group in groups))
                 version = self.kept.register.next_version()
                 await trainer.publish(version)
+            except TrainerUndone as error:
+                say(f"tried again: {error}")
+                await asyncio.sleep(1)
+                continue
             except TrainerError as error:
                 say(f"the trainer has ended: {error}")
                 trainer, step = await self.begin_again()
@@ -295,6 +302,10 @@ class Resumed:
     async def begin_again(self) -> tuple[TrainerHandle, int]:
         """A new life of the trainer, at the last checkpoint."""
         while True:
+            worker = self.supervisor.present("trainer")
+            if worker is not None and self.trainer is not None and worker.incarnation == self.trainer.incarnation:
+                # It has failed, or is silent, and does nothing more: the supervisor begins the next one.
+                worker.kill()
             try:
                 trainer = await self.next_trainer()
                 checkpoint, version = await self.kept.resume_trainer(trainer, self.client)
@@ -345,14 +356,15 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, help="the run's folder: a new one, or that of a run to be resumed")
     parser.add_argument("--updates", type=int, help="end after so many steps; by default it goes on until Ctrl-C")
     parser.add_argument("--save", type=int, default=5, help="steps from one checkpoint to the next; 5 by default")
+    parser.add_argument("--ranks", type=int, default=1, help="how many processes train together; 1 by default")
     given = parser.parse_args()
-    if given.save < 1:
-        parser.error(f"--save is {given.save}: give a number of steps above 0")
+    if given.save < 1 or not 1 <= given.ranks <= TRAINING.group_size:
+        parser.error(f"--save is at least 1, and --ranks from 1 to {TRAINING.group_size}")
     try:
         given.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         parser.error(f"{given.folder} cannot be made ({error.strerror}): give another one")
     try:
-        sys.exit(asyncio.run(main(given.folder.resolve(), Wishes(given.updates, given.save))))
+        sys.exit(asyncio.run(main(given.folder.resolve(), Wishes(given.updates, given.save, given.ranks))))
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(130)

@@ -24,7 +24,7 @@ def frozen(folder: Path, version: int) -> dict[str, str]:
 
 def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with playing(folder, "--save", "2") as first:
+    with playing(folder, "--save", "2", "--ranks", "2") as first:
         first.until("begun: version 0 is published")
         first.until("step 1, version 1: ")
         first.until("step 2, version 2: ")
@@ -39,7 +39,7 @@ def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path
     assert found.checkpoint is not None
     assert found.passed_over == {}
     state = found.checkpoint.state
-    with playing(folder, "--save", "2") as second:
+    with playing(folder, "--save", "2", "--ranks", "2") as second:
         said = second.until(r"resumed from (\S+): step (\d+), published as version (\d+)")
         version = int(said[3])
         assert (said[1], int(said[2]), version > max(taken)) == (found.checkpoint.path.name, state.step, True)

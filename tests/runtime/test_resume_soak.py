@@ -1,4 +1,4 @@
-"""Two hundred updates of a run with a trainer, two replicas and agents: nothing grows with the number of updates."""
+"""Two hundred updates of a run with a trainer of two ranks, two replicas and agents: nothing grows with the number of updates."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import pytest
 from resumed_kit import grown, judged, playing
 
 MIB = 1024 * 1024
-ROOM = {"controller": 2 * MIB, "rollout": 6 * MIB, "trainer": 4 * MIB, "agents": 6 * MIB}
-"""How much more resident memory the late updates may have: less than 50 KiB an update, over 140 updates.
+ROOM = {"controller": 2 * MIB, "rollout": 10 * MIB, "trainer": 4 * MIB, "agents": 6 * MIB}
+"""How much more resident memory the late updates may have, 140 updates after the early ones.
 
-What is kept for a time and not for ever comes and goes with the load: requests of the last seconds in replicas,
-conversations in the agents' process; the trainer's and the controller's allocators settle by a megabyte or two.
+What is kept within bounds is still filling then. A replica keeps the answers to its controller's operations for ten
+minutes, and the caches of its stores grow to 2 MB each: 6 MB were measured here, a kilobyte a request, and nothing more
+after some hundred updates. In the agents' process conversations come and go, and allocators settle.
 """
 
 
@@ -20,12 +21,12 @@ conversations in the agents' process; the trainer's and the controller's allocat
 @pytest.mark.timeout(3000)
 def test_two_hundred_updates_leave_memory_files_segments_and_threads_as_they_were(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with playing(folder, "--save", "5") as run:
+    with playing(folder, "--save", "5", "--ranks", "2") as run:
         medians = grown(run, range(20, 61), range(160, 201))
         run.end()
     for (name, what), (before, after) in medians.items():
         if what == "bytes":
-            room = ROOM["rollout" if name.startswith("r") else name]
+            room = ROOM["rollout" if name.startswith("r") else name.partition(".")[0]]
             assert after - before < room, (name, before, after)
         else:
             assert abs(after - before) <= 1, (name, what, before, after)

@@ -35,6 +35,19 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 240.0
 
 
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, and those that these have."""
+    parents: dict[int, list[int]] = defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        # One may end while it is looked at.
+        with suppress(OSError):
+            parents[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
+    found = list(parents[pid])
+    for each in found:
+        found += parents[each]
+    return found
+
+
 class Playing:
     """One life of the run. What it prints is kept in `said`."""
 
@@ -63,13 +76,14 @@ class Playing:
         if self.process.poll() is None:
             # Whoever starts processes again does not see their ends, and they do not see its end first.
             self.process.send_signal(signal.SIGSTOP)
-        for life in self.living():
+        pids = descendants(self.process.pid)
+        for pid in pids:
             with suppress(ProcessLookupError):
-                os.kill(life.pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait(30)
         until = time.monotonic() + 30
-        while any(Path(f"/proc/{life.pid}").exists() for life in self.living()):
+        while any(Path(f"/proc/{pid}").exists() for pid in pids):
             assert time.monotonic() < until
             time.sleep(0.05)
 
@@ -107,6 +121,7 @@ def looked_at(run: Playing) -> dict[str, dict[str, int]]:
     """Resident bytes, open files and threads of every process, and what lies in shared memory, by name."""
     found: dict[str, dict[str, int]] = {}
     pids = {life.name: life.pid for life in run.living()} | {"agents": run.process.pid}
+    pids |= {f"trainer.{number}": pid for number, pid in enumerate(sorted(descendants(pids["trainer"])))}
     for name, pid in pids.items():
         proc = Path(f"/proc/{pid}")
         status = dict(re.findall(r"^(\w+):\s+(\d+)", (proc / "status").read_text(), re.MULTILINE))
