@@ -167,22 +167,24 @@ def test_all_of_a_machine_needs_control_and_only_generation_and_what_its_clients
         for path, roles in needs_of(Entered(name, roles_of(name, machine))).items()
         if roles != {Role.CONTROL}
     }
-    assert data == {f"/sluicegate.v1.Rollout/{method}" for method in ("Generate", "Proceed", "Abort")}
+    generation = {f"/sluicegate.v1.Rollout/{method}" for method in ("Generate", "Proceed", "Abort")}
+    # Replicas fetch weights, and command nobody.
+    assert data == generation | {f"/sluicegate.v1.Weights/{method}" for method in ("Fetch", "Join", "Lend")}
 
 
 @pytest.mark.parametrize(
     ("roles", "said"),
     [
         (None, "does not say which role its methods need: give its class ROLES"),
-        ({"Submit": Role.DATA}, "needs a role: see Result"),
-        ({"Submit": Role.DATA, "Result": Role.DATA, "Other": Role.DATA}, "needs a role: see Other"),
+        ({"Submit": Role.DATA, "Outcome": Role.DATA}, "needs a role: see Result"),
+        (dict.fromkeys(("Submit", "Result", "Outcome", "Other"), Role.DATA), "needs a role: see Other"),
     ],
 )
 def test_a_service_or_method_of_which_nobody_says_what_it_needs_is_not_served(
     roles: Any, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "sluicegate.v1.TrainerData"
-    assert methods_of(name) == {"Submit", "Result"}
+    assert methods_of(name) == {"Submit", "Result", "Outcome"}
     monkeypatch.delitem(DECLARED, name)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ServerError, match=said):
         Server([Entered(name, roles)])
