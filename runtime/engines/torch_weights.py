@@ -173,9 +173,10 @@ class TorchWeights:
         self._model.release()
 
     def restore(self) -> None:
-        """Take the memory back."""
-        self.changes += 1
-        self._model.restore()
+        """Take the memory back, if it was released."""
+        if self._model.released:
+            self.changes += 1
+            self._model.restore()
 
     def digest(self) -> str:
         """The digest of the parameters held now, while nothing changes them. Raises EngineError without memory."""

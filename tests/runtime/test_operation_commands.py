@@ -71,6 +71,10 @@ async def test_a_run_is_looked_at_paused_and_poisoned_also_while_nobody_rules(tm
         found = await status(run)
         assert (found["controller"]["incarnation"], found["published"]) == ("controller.1", 0)
         assert [(r["state"], r["gate"], r["version"]) for r in found["replicas"]] == [("SERVING", "OPEN", 0)] * 2
+        code, output, errors = await command("status", str(run.folder), "--digests", "--within", "20")
+        assert code == 0, output + errors
+        held = [line.partition(" holds: 0 ")[2] for line in output.splitlines() if " holds: 0 " in line]
+        assert (len(held), len({*held}), len(held[0])) == (2, 1, 64)
 
         # A pause waits for a request, says so, and is paused once that has ended.
         first = await run.replica("r0")
