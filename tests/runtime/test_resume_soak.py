@@ -1,4 +1,4 @@
-"""Two hundred updates of a run with a trainer of two ranks, two replicas and agents: nothing grows with the number of updates."""
+"""Two hundred updates of a run with a trainer of two ranks, two replicas and agents: nothing grows with them."""
 
 from __future__ import annotations
 
