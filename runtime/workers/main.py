@@ -17,7 +17,7 @@ from ...protocol.store import StoreError
 from ..config import ConfigError, read_config
 from ..watching.settings import watching
 from .process import announce, die_with_parent, give_back_stdout, take_stdout
-from .torchrun import is_rank, launch
+from .torchrun import is_rank, launch, shown_by_rank
 
 
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
@@ -40,6 +40,9 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
         status = launch(path, config.ranks, config.stop_ms / 1000, errors)
         errors.flush()
         os._exit(status)
+    shows, named = config.watching, config.incarnation
+    if kind == "trainer":
+        shows, named = shown_by_rank(shows, named)
     is_ready = False
 
     def ready(facts: dict[str, Any]) -> None:
@@ -50,7 +53,7 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
     try:
         with (
             acting_as(config.access),
-            watching(config.watching, run=config.run, process=kind, incarnation=config.incarnation) as shown,
+            watching(shows, run=config.run, process=kind, incarnation=named) as shown,
         ):
             status = asyncio.run(work(lambda facts: ready({**facts, **shown}))) or 0
     except ModuleNotFoundError:

@@ -8,15 +8,15 @@ Rules of this file:
 
 from __future__ import annotations
 
-import logging
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from ..config import ConfigError
+from ..watching.settings import Watching
 
-_log = logging.getLogger(__name__)
 LOOK_S = 0.2
 """How often torchrun looks whether a rank has ended."""
 BEYOND_S = 1.5
@@ -54,6 +54,15 @@ def launch(config: Path, ranks: int, stop_s: float, errors: TextIO) -> int:
         print(f"sluicegate worker: the trainer has ended: {said}; their lines above say why", file=errors)
         return 1
     return 0
+
+
+def shown_by_rank(settings: Watching, incarnation: str) -> tuple[Watching, str]:
+    """How this process shows itself: only the first rank has the port that was asked for, and the group's name."""
+    rank = os.environ.get("RANK", "0")
+    if rank == "0":
+        return settings, incarnation
+    port = None if settings.metrics_port is None else 0
+    return replace(settings, metrics_port=port), incarnation and f"{incarnation}.rank-{rank}"
 
 
 def require_world(ranks: int, world: int) -> None:

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -116,7 +117,8 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
         thread = ThreadPoolExecutor(1, "torch")
         stack.callback(thread.shutdown, wait=False, cancel_futures=True)
         core = await asyncio.get_running_loop().run_in_executor(thread, _make_core, config)
-        stack.push_async_callback(_close_core, core, thread, grace)
+        # What still runs and what it holds of torch share the time that a graceful end may take.
+        stack.push_async_callback(_close_core, core, thread, grace / 2)
         manifests = ManifestStore(config.manifests)
         actions = RankActions(
             place.name, core, thread,
@@ -127,7 +129,7 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
             trace, together=Ranks(within, together), folder=config.state,
         )  # fmt: skip
         group, jobs = GroupActions(longest=config.job_ms / 1000), Jobs()
-        host = _host(place, TrainerProcessActions(actions, group), trace, grace)
+        host = _host(place, TrainerProcessActions(actions, group), trace, grace / 2)
         jobs.watch(host)
         options = (("grpc.max_receive_message_length", config.max_batch_bytes + _ENVELOPE),)
         control_server = Server([TrainerControl(host, actions)], grace=QUICK_S)
@@ -153,12 +155,12 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
         await stack.enter_async_context(control_server)
         await stack.enter_async_context(data_server)
         served = {
-            "name": place.name, "incarnation": place.incarnation, "pid": os.getpid(),
+            "name": place.name, "incarnation": place.incarnation, "host": socket.gethostname(), "pid": os.getpid(),
             "control": control_server.target, "data": data_server.target,
         }  # fmt: skip
         all_served = await asyncio.to_thread(meet, place.rank, place.world, served, together)
         if store is not None and weights is not None:
-            store.pids = [each["pid"] for each in all_served]
+            store.pids = [each["pid"] for each in all_served if each["host"] == served["host"]]
             group.ranks = await _lead(all_served, host, jobs, within, stack)
             host.create(GROUP, ranks={each["name"] for each in all_served})
             await weights.announce(data_server.target)
@@ -182,7 +184,7 @@ class _Store:
 
     def __init__(self, config: TrainerConfig) -> None:
         self.pids: list[int] = []
-        """The processes of all ranks."""
+        """The processes of all ranks on this host."""
         self.weights: WeightStore = open_store(
             config.weights, config.run, shm_root=config.shm_root, bucket_bytes=config.bucket_bytes, model=config.model
         )
@@ -199,6 +201,8 @@ def _lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
+    except PermissionError:
+        pass
     return True
 
 
