@@ -26,8 +26,8 @@ class ControllerConfig:
     `deadline_ms`: how long an operation may take; `takeover_ms`: how long it may take until another controller
     rules; together the longest that a gate stays closed. `call_ms`: how long one call to a gate may take;
     `leave_ms`: how long sessions may take to go from a replica that leaves; `staging_ms`: how long a replica may take
-    to receive a version while its gate is still open. `patience`: how many probes, one a
-    second, a replica may miss in a row before it is dead and replaced.
+    to receive a version while its gate is still open, 0 to have it receive it while it is closed. `patience`: how
+    many probes, one a second, a replica may miss in a row before it is dead and replaced.
     """
 
     run: str
@@ -55,8 +55,10 @@ class ControllerConfig:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
-            leave_ms=self.leave_ms, staging_ms=self.staging_ms, stop_ms=self.stop_ms, patience=self.patience,
+            leave_ms=self.leave_ms, stop_ms=self.stop_ms, patience=self.patience,
         )  # fmt: skip
+        if self.staging_ms < 0:
+            raise ValueError(f"staging_ms is {self.staging_ms}: give milliseconds, 0 to stage nothing before a window")
         if not 0 <= self.port < 65536:
             raise ValueError(f"port is {self.port}: give one from 1 to 65535, or 0 for one from the system")
 

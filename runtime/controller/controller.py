@@ -208,7 +208,8 @@ class Controller:
 
         Raises MemberError.
         """
-        member = Member(replica, incarnation, control, data, term=self.term, call=self.settings.call)
+        staged_by = data if self.settings.staging else ""
+        member = Member(replica, incarnation, control, staged_by, term=self.term, call=self.settings.call)
         try:
             gate = (await member.claim()).snapshot
         except CallError as error:

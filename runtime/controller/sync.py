@@ -38,7 +38,7 @@ class SyncSettings:
     controller to take it over. `drain_share` of the deadline is for sealing and draining. A replica whose
     drain did not end in its time under `wait` is drained by `escalation` the next time. One that misses
     `patience` probes in a row is dead. `staging` is how long a replica may take to receive a version while its gate
-    is still open.
+    is still open; 0: it receives it in the window.
     """
 
     mode: Mode = Mode.KEEP

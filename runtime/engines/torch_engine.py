@@ -209,7 +209,7 @@ class TorchEngine:
 
     async def close(self) -> None:
         """See `Engine.close`. Raises TimeoutError when a step does not end within half a minute."""
-        await self._weights.end()
+        await self._weights.close()
         if not self._thread.is_alive():
             return
         self._inbox.put(self._stop)

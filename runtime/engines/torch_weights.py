@@ -6,6 +6,8 @@ Rules of this file:
   counted before it begins, so that who reads meanwhile knows that what he read is worth nothing.
 - One version is staged at most: the next staging frees it before it takes memory of its own. So does an install,
   a release of memory, and a staging that fails.
+- Staging gives way to the engine where processors are few; the digest of an install, for which everybody waits,
+  takes all of them.
 - In place there is no second copy: staging only judges whether the version fits, and the install writes verified
   buckets over what is resident. One that breaks off leaves a mixture, which is never served.
 """
@@ -13,9 +15,13 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
@@ -28,6 +34,8 @@ from .base import NotStaged
 from .torch_model import TorchModel
 
 _log = logging.getLogger(__name__)
+NICENESS, MOST_THREADS = 10, 8
+"""Of the thread that stages; of those that compute an install's digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,7 @@ class TorchWeights:
         """Of the last version that was installed."""
         self._one_at_a_time = asyncio.Lock()
         self._receiving: asyncio.Future[dict[str, torch.Tensor]] | None = None
+        self._stager = ThreadPoolExecutor(1, "staging", initializer=_give_way)
         self._stop = threading.Event()
 
     # -- staging, on the event loop --------------------------------------------------------------
@@ -84,8 +93,8 @@ class TorchWeights:
         self.staged = None
         await self.end()
         self._stop = stop = threading.Event()
-        receive = asyncio.to_thread(stage_for, manifest, _Stoppable(source, stop), self.holding)
-        work = self._receiving = asyncio.ensure_future(receive)
+        road, loop = _Stoppable(source, stop), asyncio.get_running_loop()
+        work = self._receiving = loop.run_in_executor(self._stager, stage_for, manifest, road, self.holding)
         try:
             tensors = await asyncio.shield(work)
         finally:
@@ -101,6 +110,11 @@ class TorchWeights:
             await asyncio.wait((work,))
             if not work.cancelled() and (problem := work.exception()) is not None:
                 _log.debug("a staging that nobody waits for has failed: %r", problem)
+
+    async def close(self) -> None:
+        """Nothing is staged any more."""
+        await self.end()
+        self._stager.shutdown()
 
     def _is_there(self, manifest: Manifest) -> bool:
         held, staged = self._manifest, self.staged
@@ -180,7 +194,7 @@ class TorchWeights:
 
     def digest(self) -> str:
         """The digest of the parameters held now, while nothing changes them. Raises EngineError without memory."""
-        digest = self.read(self.begin_reading())
+        digest = self.read(self.begin_reading(), threads=min(MOST_THREADS, os.cpu_count() or 1))
         assert digest is not None, "something else than the worker changed resident tensors"
         return digest
 
@@ -191,13 +205,15 @@ class TorchWeights:
 
     # -- on any thread ---------------------------------------------------------------------------
 
-    def read(self, reading: Reading) -> str | None:
+    def read(self, reading: Reading, threads: int = 1) -> str | None:
         """The digest of what is resident; none where it changed meanwhile."""
-        entries: list[tuple[str, str, tuple[int, ...], str]] = []
-        for name, tensor in reading.tensors.items():
-            if self.changes != reading.changes:
-                return None
-            entries.append((name, dtype_name(tensor.dtype), tuple(tensor.shape), tensor_digest(tensor)))
+
+        def one(name: str, tensor: torch.Tensor) -> tuple[str, str, tuple[int, ...], str]:
+            digest = "" if self.changes != reading.changes else tensor_digest(tensor)
+            return name, dtype_name(tensor.dtype), tuple(tensor.shape), digest
+
+        with ThreadPoolExecutor(threads, "digest") as pool:
+            entries = list(pool.map(one, reading.tensors.keys(), reading.tensors.values()))
         return combine(entries) if self.changes == reading.changes else None
 
 
@@ -212,3 +228,10 @@ class _Stoppable:
             if self._stop.is_set():
                 raise WeightsError(f"the staging of version {manifest.version} was given up")
             yield found
+
+
+def _give_way() -> None:
+    """This thread has processors that no other wants: a niceness of its own is Linux's."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

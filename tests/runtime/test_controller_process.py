@@ -121,7 +121,8 @@ PHASES: tuple[tuple[Phase, bool], ...] = (
 @pytest.mark.timeout(900)
 async def test_whoever_takes_over_brings_everything_home_wherever_the_controller_was_killed(tmp_path: Path) -> None:
     # Replicas that are stopped for a while are not to be replaced for it, however long it takes here.
-    async with running(tmp_path, "r0", "r1", patience=100) as run:
+    # What holds an install up is the reading of its manifest, which staging would have done before.
+    async with running(tmp_path, "r0", "r1", patience=100, staging_ms=0) as run:
         first, second = await run.replica("r0"), await run.replica("r1")
         await run.start_controller()
         run.publish(0)
@@ -218,7 +219,7 @@ async def test_a_controller_that_slept_through_a_takeover_is_refused_everywhere_
 async def test_a_replica_killed_while_it_installs_is_replaced_and_one_that_joins_meanwhile_catches_up(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, "r0", "r1", deadline_ms=150_000) as run:
+    async with running(tmp_path, "r0", "r1", deadline_ms=150_000, staging_ms=0) as run:
         second = await run.replica("r1")
         await run.start_controller()
         run.publish(0)

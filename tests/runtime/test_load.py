@@ -97,6 +97,8 @@ async def under_load(
         folder, *REPLICAS, mode=mode, deadline_ms=int(1000 * DEADLINE_S), takeover_ms=int(1000 * TAKEOVER_S),
         rollout={"durability": durability, "deliver_ms": 20, "max_batch": 64},
         budget=Budget(lives=lives, all_lives=4 * lives),
+        # What holds an install up here is the reading of its manifest, which staging would have done before.
+        staging_ms=0,
     ) as run:  # fmt: skip
         Job.keep(run)
         async with Agents(run, clients, pause=pause) as agents:
