@@ -373,7 +373,7 @@ class Judge:
             manifests[version] = i
         for i in self.of("Trainer", "Published", taken=True):
             # A rank of several has published nothing yet.
-            if self.then[i][1]["state"] != "IDLE":
+            if self.then[i][0] != "IDLE":
                 continue
             version = self.then[i][1]["version"]
             need(version in manifests, "published without a manifest", self.lines[i])
