@@ -124,9 +124,9 @@ class Run:
             except (OSError, ManifestError) as error:
                 raise CheckpointError(f"a manifest that the checkpoint needs cannot be read: {error}") from error
             writing = stack.enter_context(self.checkpoints.begin())
-            await asyncio.to_thread(writing.put, state, manifests)
+            await _to_its_end(writing.put, state, manifests)
             await trainer.save(str(writing.trainer.absolute()))
-            await asyncio.to_thread(writing.complete)
+            await _to_its_end(writing.complete)
         return writing.path
 
     def prune(self, *, unread: Iterable[int] = ()) -> list[int]:
@@ -224,3 +224,13 @@ class Run:
             )
         await cohort.sync(version)
         return version
+
+
+async def _to_its_end(write: Callable[..., None], *given: Any) -> None:
+    """Write in a thread. Whoever is cancelled meanwhile waits for its end: nothing is removed under its hands."""
+    writing = asyncio.ensure_future(asyncio.to_thread(write, *given))
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await asyncio.wait((writing,))
+        raise

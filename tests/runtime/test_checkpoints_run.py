@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -250,6 +251,24 @@ async def test_what_cannot_be_saved_leaves_the_last_good_one_and_no_part(tmp_pat
         assert run.checkpoints.paths() == before
         assert [p.name for p in run.checkpoints.folder.iterdir() if p.name.startswith(".")] == []
         assert run.checkpoints.latest().passed_over == {}
+
+
+async def test_a_save_that_is_cancelled_at_any_moment_leaves_a_whole_checkpoint_or_none(tmp_path: Path) -> None:
+    await played(tmp_path, 1)
+    chance = random.Random(3)
+    with life(tmp_path) as held:
+        held.trainer.step = 1
+        for _ in range(25):
+            saving = asyncio.ensure_future(held.run.save(held.trainer, 1))
+            await asyncio.wait((saving,), timeout=chance.uniform(0.0, 0.06))
+            saving.cancel()
+            await asyncio.wait((saving,))
+        checkpoints = held.run.checkpoints
+        for path in checkpoints.paths():
+            checkpoints.verify(path)
+        await held.run.save(held.trainer, 1)
+        left = [path.name for path in checkpoints.folder.iterdir() if path.name.startswith(".")]
+        assert left == []
 
 
 @pytest.mark.parametrize("store", ["shm", "files"])
