@@ -22,8 +22,8 @@ class TrainingConfig:
 
     `accumulate`: into how many micro-batches each rank cuts its share of a minibatch; the loss is the same.
     `precision`: what the model computes in and gradients are summed in (bf16 and fp16 from ZeRO 1 on); the
-    optimiser's own weights are fp32. The learning rate rises
-    over `warmup_steps` steps of training, and then follows `schedule`, which ends with `total_steps`.
+    optimiser's own weights are fp32. The learning rate rises over `warmup_steps` steps of training, and then
+    follows `schedule`, which ends with `total_steps`.
     `frozen`: patterns of names of parameters (as of a shell: `model.layers.0.*`) that are not trained.
     `collective_ms`: how long a rank waits for the others, and so the longest that one may take for a
     forward pass or for writing a checkpoint. Raises ConfigError that names the field.

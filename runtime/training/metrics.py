@@ -11,12 +11,11 @@ class Metrics:
 
     `step`: its number, from 1; `samples`, `tokens`: how many were trained on, in all ranks; `reward`: mean
     of the samples (before any shuffling), `reward_deviation` over them; `idle_groups`: share of groups
-    whose advantages are all 0; `learning_rate`: that of the step; `loss`, `gradient_norm` (before clipping,
-    0 when none was made): means over the optimiser steps; `skipped`: how many of these were left out because
-    fp16 overflowed;
-    `ratio`, `largest_ratio`, `clipped` (share of tokens), `divergence` (nats per token): of the new against
-    the behaviour policy, over all passes; `staleness`, `largest_staleness`: in versions; `seconds`: wall
-    time.
+    whose advantages are all 0; `learning_rate`: that of the step; `skipped`: optimiser steps that were left
+    out because fp16 overflowed; `loss`, `gradient_norm` (before clipping): means over the optimiser steps
+    (the norm's over those that were made); `ratio`, `largest_ratio`, `clipped` (share of tokens),
+    `divergence` (nats per token): of the new against the behaviour policy, over all passes; `staleness`,
+    `largest_staleness`: in versions; `seconds`: wall time.
     """
 
     step: int

@@ -1,6 +1,7 @@
 """The trainer on DeepSpeed itself: what a step does, what leaves it, and what it refuses unharmed."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from sluicegate.runtime.training.grpo import DegenerateGroup
 from sluicegate.runtime.training.samples import SampleError
 from sluicegate.runtime.weights import canonical_tensors
 
-from ..support.training_kit import differences, make_config, make_model, make_samples, weights_of
+from ..support.training_kit import (
+    differences,
+    make_config,
+    make_model,
+    make_model_with_buffer,
+    make_samples,
+    weights_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +121,26 @@ def test_tensors_leave_by_the_names_and_shapes_of_the_model_each_once(start, mod
     assert all(torch.equal(given[name], canonical[name]) for name in given)
 
 
+def test_no_more_than_a_bucket_of_sharded_parameters_is_gathered_at_once(start, tmp_path):
+    core = start(3, folder=make_model_with_buffer(tmp_path / "mixture"))
+    core.train(make_samples(), version=1)
+    parameters = list(core._engine.module.parameters())
+
+    def resident() -> int:
+        return sum(each.numel() * each.element_size() for each in parameters)
+
+    largest = max(each.ds_numel * each.element_size() for each in parameters)
+    whole = sum(each.ds_numel * each.element_size() for each in parameters)
+    for bucket_bytes in (4096, 1 << 20):
+        # What a step left gathered goes with the first pass.
+        weights_of(core)
+        before = resident()
+        assert before < whole / 10, "it is sharded between its uses"
+        held = [resident() - before for _ in core.named_parameters_bucketwise(bucket_bytes)]
+        assert 0 < max(held) <= max(bucket_bytes, largest) < whole
+        assert resident() == before
+
+
 def test_a_batch_that_cannot_be_trained_on_changes_nothing(start):
     core = start(max_staleness=1)
     before, good = weights_of(core), make_samples()
@@ -160,13 +188,36 @@ def test_a_checkpoint_of_another_kind_or_a_damaged_one_is_refused_unharmed(start
         start(1).load(tmp_path / "kept")
     with pytest.raises(CheckpointError, match=r"holds no checkpoint: checkpoint\.json is missing"):
         core.load(tmp_path / "none")
-    index = json.loads((tmp_path / "kept" / "checkpoint.json").read_text())
-    largest = max((tmp_path / "kept" / name for name in index["files"]), key=lambda path: path.stat().st_size)
-    content = bytearray(largest.read_bytes())
+
+
+@pytest.mark.parametrize("stage", [2, 3])
+def test_a_damaged_checkpoint_is_refused_by_the_name_of_the_file_and_the_trainer_goes_on(start, tmp_path, stage):
+    core, control = start(stage), start(stage)
+    for each in (core, control):
+        each.train(make_samples(), version=1)
+    core.save(tmp_path / "kept")
+    names = [*json.loads((tmp_path / "kept" / "checkpoint.json").read_text())["files"], "checkpoint.json"]
+    assert len(names) == 4, names
+    for number, name in enumerate(names):
+        for harm, do in HARMS.items():
+            harmed = tmp_path / f"{number}-{harm}"
+            shutil.copytree(tmp_path / "kept", harmed)
+            do(harmed / name)
+            with pytest.raises(CheckpointError, match=Path(name).name):
+                core.load(harmed)
+    for each in (core, control):
+        each.train(make_samples(seed=1), version=1)
+    assert not any(differences(weights_of(core), weights_of(control)).values())
+    assert core.step == control.step == 2
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    largest.write_bytes(content)
-    with pytest.raises(CheckpointError, match=rf"{largest.name} is damaged"):
-        core.load(tmp_path / "kept")
+    path.write_bytes(content)
+
+
+HARMS = {"flipped": flip, "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]), "missing": Path.unlink}
 
 
 def test_a_folder_without_a_model_is_refused(start, tmp_path):

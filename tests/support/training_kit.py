@@ -32,11 +32,14 @@ def make_model(folder: Path, hidden: int = 32) -> Path:
 
 
 def make_model_with_buffer(folder: Path) -> Path:
-    """A mixture of experts with a tied output and a persistent buffer, that of its router."""
+    """A mixture of experts with a tied output and a persistent buffer, that of its router.
+
+    Some of its parameters have over 100,000 elements: smaller ones DeepSpeed leaves whole in ZeRO 3.
+    """
     from transformers import Glm4MoeConfig, Glm4MoeForCausalLM
 
     settings: dict[str, Any] = {
-        "vocab_size": 10, "hidden_size": 32, "intermediate_size": 64, "moe_intermediate_size": 16,
+        "vocab_size": 10, "hidden_size": 32, "intermediate_size": 4096, "moe_intermediate_size": 512,
         "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
         "max_position_embeddings": 64, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1,
         "first_k_dense_replace": 1, "tie_word_embeddings": True,
