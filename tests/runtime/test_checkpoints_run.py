@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import shutil
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from sluicegate.runtime.checkpoints import (
     ResumeError,
     Run,
     RunState,
+    Writing,
     forget_weights,
     needed_manifests,
     oldest_needed,
@@ -253,22 +255,27 @@ async def test_what_cannot_be_saved_leaves_the_last_good_one_and_no_part(tmp_pat
         assert run.checkpoints.latest().passed_over == {}
 
 
-async def test_a_save_that_is_cancelled_at_any_moment_leaves_a_whole_checkpoint_or_none(tmp_path: Path) -> None:
+async def test_a_save_that_is_cancelled_ends_its_write_before_anything_of_it_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await played(tmp_path, 1)
-    chance = random.Random(3)
+    began, complete = threading.Event(), Writing.complete
+
+    def slowly(writing: Writing) -> None:
+        began.set()
+        time.sleep(0.3)
+        complete(writing)
+
+    monkeypatch.setattr(Writing, "complete", slowly)
     with life(tmp_path) as held:
-        held.trainer.step = 1
-        for _ in range(25):
-            saving = asyncio.ensure_future(held.run.save(held.trainer, 1))
-            await asyncio.wait((saving,), timeout=chance.uniform(0.0, 0.06))
-            saving.cancel()
-            await asyncio.wait((saving,))
-        checkpoints = held.run.checkpoints
-        for path in checkpoints.paths():
-            checkpoints.verify(path)
-        await held.run.save(held.trainer, 1)
-        left = [path.name for path in checkpoints.folder.iterdir() if path.name.startswith(".")]
-        assert left == []
+        held.trainer.step, checkpoints = 1, held.run.checkpoints
+        saving = asyncio.ensure_future(held.run.save(held.trainer, 1))
+        assert await asyncio.to_thread(began.wait, 20)
+        saving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await saving
+        assert [path.name for path in checkpoints.paths()] == ["checkpoint-000001", "checkpoint-000002"]
+        assert checkpoints.latest().passed_over == {}
 
 
 @pytest.mark.parametrize("store", ["shm", "files"])
