@@ -19,6 +19,7 @@ PARTS = {
     "engine": "tokens per second of the torch engine",
     "swap": "from seal to reopened by phase, on an idle and a loaded worker",
     "window": "from seal to reopened for three sizes of weights: staged, in place, and by a plain swap",
+    "roads": "bandwidth of each road of weights against what carries its bytes; memory that publishing takes",
     "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
     "serving": "calls per second and latencies through a session server, against a bare proxy and gRPC; export",

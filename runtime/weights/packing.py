@@ -2,8 +2,8 @@
 
 Rules of this file:
 
-- Tensors are drawn one at a time and read in slices; beside the model there are one slice and, for each dtype,
-  one open bucket, whatever the size of a tensor.
+- Tensors are drawn one at a time and read in slices of a part of a bucket; beside the model there are two slices
+  and, for each dtype, one open bucket, whatever the size of a tensor.
 - A bucket has one dtype; a tensor goes on in the next bucket where one is full.
 - The tensor's digest and the bucket's are made at the same time, each by a thread of its own.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .digest import DIGEST_BYTES, combine, dtype_name, published_dtype, slices
 from .layout import Layout, ShardDigests
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BUCKET_BYTES = 32 * 1024 * 1024
 _WORTH_A_THREAD = 256 * 1024
+_SLICES = 8
+"""How many slices a bucket has: while one is drawn, the one before is still held."""
 
 
 class Sink(Protocol):
@@ -48,8 +50,17 @@ class _Open:
     """The bucket of one dtype that is being filled; its memory is used again."""
 
     memory: memoryview
-    filled: int
-    pieces: list[Piece]
+    filled: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+
+    def add(self, piece: Piece) -> None:
+        """What was put at the end; it goes on with the piece before where that is of the same tensor."""
+        self.filled += piece.length
+        if self.pieces and self.pieces[-1].tensor == piece.tensor:
+            before = self.pieces.pop()
+            piece = Piece(piece.tensor, before.offset, before.length + piece.length)
+        self.pieces.append(piece)
 
 
 class Packer:
@@ -69,7 +80,7 @@ class Packer:
             self._flush(kind)
         self._sink.begins(name, kind, shape, size)
         digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        for part in slices(tensor, self._bucket_bytes, dtype):
+        for part in slices(tensor, -(-self._bucket_bytes // _SLICES), dtype):
             behind: Future[None] | None = None
             if len(part) >= _WORTH_A_THREAD:
                 behind = self._pool.submit(digest.update, part)
@@ -85,7 +96,7 @@ class Packer:
 
     def flush(self) -> None:
         """Ends every open bucket."""
-        for kind in self._open:
+        for kind in tuple(self._open):
             self._flush(kind)
 
     def _take(self, kind: str, index: int, offset: int, part: memoryview) -> int:
@@ -95,16 +106,17 @@ class Packer:
         if bucket is None:
             # Memory of torch's is touched only as far as it is filled.
             memory = torch.empty(self._bucket_bytes, dtype=torch.uint8).numpy().data
-            bucket = self._open[kind] = _Open(memory, 0, [])
+            bucket = self._open[kind] = _Open(memory)
         while part:
             fits = part[: self._bucket_bytes - bucket.filled]
             bucket.memory[bucket.filled : bucket.filled + len(fits)] = fits
-            bucket.pieces.append(Piece(index, offset, len(fits)))
-            bucket.filled += len(fits)
+            bucket.digest.update(fits)
+            bucket.add(Piece(index, offset, len(fits)))
             offset += len(fits)
             part = part[len(fits) :]
             if bucket.filled == self._bucket_bytes:
                 self._flush(kind)
+                bucket = self._open[kind]
         return offset
 
     def _flush(self, kind: str) -> None:
@@ -112,10 +124,9 @@ class Packer:
         if bucket is None or not bucket.filled:
             return
         content = bucket.memory[: bucket.filled]
-        digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
         self._sink.write(len(self.buckets), kind, content)
-        self.buckets.append(Bucket(kind, bucket.filled, digest, tuple(bucket.pieces)))
-        bucket.filled, bucket.pieces = 0, []
+        self.buckets.append(Bucket(kind, bucket.filled, bucket.digest.hexdigest(), tuple(bucket.pieces)))
+        self._open[kind] = _Open(bucket.memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from .manifest import Manifest, ManifestError, ManifestStore
 from .mapping import WeightsError
 from .opening import WeightStore
 from .sending import Broadcasts, Receiver, pass_on
-from .slots import boot
+from .slots import boot, own_device
 from .stream import CHUNK_BYTES
 
 _log = logging.getLogger(__name__)
@@ -55,11 +55,12 @@ class WeightsServicer(rpc.WeightsServicer):
     SERVICE = "sluicegate.v1.Weights"
 
     def __init__(
-        self, weights: WeightsConfig, store: WeightStore, manifests: ManifestStore, *, life: str, device: str = "cpu"
+        self, weights: WeightsConfig, store: WeightStore, manifests: ManifestStore, *, life: str, device: str = ""
     ) -> None:
-        """`life`: the incarnation of the trainer; `device`: where it sends from to receivers on devices."""
+        """`life`: the incarnation of the trainer; `device`: where it sends from to receivers on devices, if not given
+        the one that its rank trains on."""
         self._weights, self._store, self._manifests, self._life = weights, store, manifests, life
-        self._device, self._host = device, ACCESS.get().address
+        self._device, self._host = device or own_device(), ACCESS.get().address
 
     async def __aenter__(self) -> WeightsServicer:
         async with AsyncExitStack() as stack:

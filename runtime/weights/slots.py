@@ -30,6 +30,13 @@ def boot() -> str:
         return file.read().strip()
 
 
+def own_device() -> str:
+    """The device that a rank trains on: that of its local number, or the CPU."""
+    import torch
+
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else HOST
+
+
 def device_name(device: str) -> str:
     """How both sides know a device: `cpu`, or the UUID of a CUDA device, whatever its number is here."""
     import torch
