@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import multiprocessing
 import os
 import socket
@@ -206,12 +205,13 @@ def main(mebibytes: int = 256) -> None:
     import torch
 
     from sluicegate.runtime.weights import ManifestStore, WeightsConfig, open_source, remove_run, stage_from, tally
+    from sluicegate.runtime.weights.digest import new_digest
 
     nbytes = mebibytes << 20
     original = torch.ones(nbytes, dtype=torch.uint8)
     bucket, copied = bytes(BUCKET_BYTES), torch.zeros(nbytes, dtype=torch.uint8)
     memory = seconds(lambda: copied.copy_(original))
-    digest = seconds(lambda: hashlib.blake2b(bucket, digest_size=32).digest()) * nbytes / BUCKET_BYTES
+    digest = seconds(lambda: new_digest(bucket).digest()) * nbytes / BUCKET_BYTES
     context = multiprocessing.get_context("spawn")
     ready, ends = context.Queue(), context.Queue()
 

@@ -3,7 +3,8 @@
 Rules of this file:
 
 - A group is in flight from its begin until it was trained on, or dropped for good.
-- Numbers rise by one; after a resume those that were in flight come first, under their old numbers.
+- Numbers rise by one; after a resume those that were in flight, or are no longer in the weights, come first, under
+  their old numbers.
 - While somebody waits for rest no new group begins; those that are begun again still do.
 """
 
@@ -40,6 +41,12 @@ class Groups:
         """Go on where a run stood: what was in flight is begun again, before anything new."""
         self.next_group, self.data_epoch = state.next_group, state.data_epoch
         self._again, self._begun = deque(state.in_flight), {}
+
+    def rewind(self, state: RunState) -> None:
+        """Only the trainer goes back to `state`: what it had trained on since is begun again, and what runs goes on."""
+        trained = {*state.in_flight, *range(state.next_group, self.next_group)}
+        self._again.extend(sorted(trained.difference(self._begun, self._again)))
+        self._changed.notify()
 
     @property
     def in_flight(self) -> tuple[int, ...]:

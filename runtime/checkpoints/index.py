@@ -9,7 +9,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -19,10 +18,10 @@ from pathlib import Path, PurePosixPath
 from ..files import write_durably
 from ..training.checkpoint import INDEX as TRAINER_INDEX
 from ..training.checkpoint import CheckpointError, sync
+from ..weights.digest import new_digest
 
 FORMAT = 1
 INDEX = "index.json"
-DIGEST_BYTES = 32
 _BLOCK = 4 << 20
 _AT_ONCE = 8
 """How many files are read at the same time: hashing lets go of the interpreter."""
@@ -76,7 +75,7 @@ def _digests(paths: Iterable[Path]) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    state = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    state = new_digest()
     with path.open("rb", buffering=0) as file:
         while block := file.read(_BLOCK):
             state.update(block)

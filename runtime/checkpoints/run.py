@@ -174,10 +174,13 @@ class Run:
     async def resume_trainer(self, trainer: Trains, cohort: Syncs) -> tuple[Checkpoint, int]:
         """Have a new life of the trainer go on from the newest checkpoint that verifies; it, and the new version.
 
-        Replicas and what runs on them go on: groups in flight stay so, and samples of the versions that are
-        abandoned keep their labels, by which the trainer judges how stale they are. Raises as `cold_resume`.
+        Replicas and what runs on them go on: groups in flight stay so, those that were trained on since the
+        checkpoint are begun again, and samples of the versions that are abandoned keep their labels, by which the
+        trainer judges how stale they are. Raises as `cold_resume`.
         """
         checkpoint = await self._latest()
+        # Their training went with the trainer, whatever comes of the rest.
+        self.groups.rewind(checkpoint.state)
         return checkpoint, await self._publish_restored(checkpoint, trainer, cohort)
 
     # -- inside ----------------------------------------------------------------------------------

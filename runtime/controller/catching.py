@@ -85,7 +85,7 @@ class CatchingUp:
             raise as_member_error(error) from error
         is_free = gate.lent is None and gate.state not in ("INSTALLING", "POISONED")
         if version is not None and is_free and not (gate.version == version and gate.resident):
-            if not controller.is_durable(version):
+            if not await controller.is_durable(version):
                 raise MemberError(f"the bytes of version {version} are not there any more")
             await member.stage(version, controller.settings.staging)
 

@@ -80,7 +80,7 @@ class Cohort:
         controller = self.controller
         gates = await asyncio.gather(*(self._claim(life) for life in lives))
         held = [reaches(gate) for gate in gates if gate is not None and gate.state != "POISONED"]
-        durable = [version for version in held if version is not None and controller.is_durable(version)]
+        durable = [version for version in held if version is not None and await controller.is_durable(version)]
         if durable and not controller.overruled.is_set():
             try:
                 controller.raise_to(max(durable))

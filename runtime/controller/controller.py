@@ -41,6 +41,11 @@ GRACE_S = 1.0
 """How long outputs of the machines may go on once the controller is left."""
 
 
+async def always_there(version: int) -> bool:
+    """Of a run whose bytes outlive everything that could ask for them."""
+    return True
+
+
 class Controller:
     """Rules the gates of a run for one term. Use as `async with`.
 
@@ -51,7 +56,8 @@ class Controller:
 
     def __init__(
         self, register: Register, manifests: ManifestStore, settings: SyncSettings, actions: ReplicaActions,
-        log: TraceLog | None = None, *, incarnation: str = "", has_bytes: Callable[[int], bool] = lambda version: True,
+        log: TraceLog | None = None, *, incarnation: str = "",
+        has_bytes: Callable[[int], Awaitable[bool]] = always_there,
         uses_device: Callable[[], Awaitable[bool]] = nobody_trains,
     ) -> None:  # fmt: skip
         self.register, self.manifests, self.settings = register, manifests, settings
@@ -153,9 +159,9 @@ class Controller:
         """Whether no operation runs: sessions may be bound."""
         return self.syncs.live(INSTANCE).state == "IDLE"
 
-    def is_durable(self, version: int) -> bool:
+    async def is_durable(self, version: int) -> bool:
         """Whether manifest and bytes of a version are durable, so that any gate can be brought to it."""
-        return version in self.manifests.versions() and self._has_bytes(version)
+        return version in self.manifests.versions() and await self._has_bytes(version)
 
     def state_of(self, replica: str) -> str:
         """The Replica state of the present incarnation of `replica`."""
@@ -246,7 +252,7 @@ class Controller:
         if self.paused is not None:
             raise SyncFailed("the cohort is paused: resume it first", "paused", retry=True)
         self.manifests.get(version)
-        if not self.is_durable(version):
+        if not await self.is_durable(version):
             raise SyncFailed(f"version {version} has a manifest, but its bytes are not there", "no_bytes")
         operation = Operation(
             version, self.settings.deadline, self.settings.mode, lends=train is not None, during=train

@@ -205,7 +205,7 @@ class Member:
 
     async def converge(
         self, version: int, epoch: int, digests: Mapping[str, str], *, mode: Mode, window_ms: int, within: float,
-        is_durable: Callable[[int], bool], uses_device: Callable[[], Awaitable[bool]] = nobody_trains,
+        is_durable: Callable[[int], Awaitable[bool]], uses_device: Callable[[], Awaitable[bool]] = nobody_trains,
         is_target: Callable[[], bool] = lambda: True,
     ) -> Any:  # fmt: skip
         """Bring the gate to `version` open, by `converge` alone; the last snapshot.
@@ -224,7 +224,7 @@ class Member:
                         raise Above(f"{version} is no longer wanted of {self.incarnation}", version)
                     gate, newest = seen.snapshot, reaches(seen.snapshot)
                     advice = converge(
-                        gate, version, epoch, is_durable=newest is not None and is_durable(newest),
+                        gate, version, epoch, is_durable=newest is not None and await is_durable(newest),
                         trainer_uses_device=gate.lent is not None and await uses_device(),
                     )  # fmt: skip
                     match advice.next:
@@ -236,7 +236,7 @@ class Member:
                             raise Above(f"{self.incarnation} is above {version}, at {newest}", newest)
                         case Next.WAIT:
                             await self.until(lambda g, n, last=seen.number: n != last, within)
-                        case Next.INSTALL if not is_durable(version):
+                        case Next.INSTALL if not await is_durable(version):
                             # An install that finds no bytes poisons its gate.
                             text = f"the bytes of version {version} are not there any more"
                             raise MemberError(f"{self.incarnation} cannot be brought home: {text}")

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -60,7 +60,7 @@ async def run(config: ControllerConfig, announce: Callable[[dict[str, Any]], Non
 
 @asynccontextmanager
 async def ruling(
-    config: ControllerConfig, *, has_bytes: Callable[[int], bool] | None = None,
+    config: ControllerConfig, *, has_bytes: Callable[[int], Awaitable[bool]] | None = None,
     also: Callable[[Controller, Ledger], Sequence[Service]] = lambda controller, ledger: (),
 ) -> AsyncIterator[tuple[Controller, dict[str, Any]]]:  # fmt: skip
     """A controller that rules, and the facts of its ready line; leaving ends it at once.
@@ -71,6 +71,11 @@ async def ruling(
     life = config.incarnation or f"{NAME}.{uuid.uuid4().hex[:12]}"
     settings = config.settings
     source = open_source(config.weights, config.run, manifests=config.manifests, shm_root=config.shm_root)
+
+    async def there(version: int) -> bool:
+        # In a thread: where the road leads to another process, no probe waits for its answer.
+        return await asyncio.to_thread(source.has, version)
+
     async with AsyncExitStack() as stack:
         log = open_log(config.trace, NAME, life, run=config.run, process=NAME)
         if log is not None:
@@ -81,7 +86,7 @@ async def ruling(
         use = TrainerUse(roster, settings.call)
         controller = cohort.controller = Controller(
             register, ManifestStore(config.manifests), settings, cohort.actions, log, incarnation=life,
-            has_bytes=has_bytes or source.has, uses_device=use,
+            has_bytes=has_bytes or there, uses_device=use,
         )  # fmt: skip
         use.term = controller.term
         stack.callback(begin_controller(controller))

@@ -139,7 +139,7 @@ class SyncActions:
 
     def __init__(
         self, settings: SyncSettings, register: Register, manifests: ManifestStore, members: Callable[[str], Member],
-        is_durable: Callable[[int], bool], overruled: Callable[[str], None],
+        is_durable: Callable[[int], Awaitable[bool]], overruled: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.settings, self._register, self._manifests, self._members = settings, register, manifests, members
         self._is_durable, self._overruled = is_durable, overruled
@@ -212,7 +212,7 @@ class SyncActions:
         async def install(member: Member) -> None:
             manifest = self._manifests.get(version)
             gate = (await member.gate.get()).snapshot
-            if gate.version != version and not self._is_durable(version):
+            if gate.version != version and not await self._is_durable(version):
                 # An install that finds no bytes poisons its gate.
                 raise MemberError(f"the bytes of version {version} are not there any more")
             try:

@@ -101,7 +101,7 @@ class Fleet:
                 return life.upstream, life.gate
         return None
 
-    def has_bytes(self, version: int) -> bool:
+    async def has_bytes(self, version: int) -> bool:
         """Whether every gate that there is can be brought to a version: its trainer is there, or all hold it."""
         if self.window is not None and not self.window.why_lost and self.window.version == version:
             return True

@@ -10,14 +10,13 @@ Rules of this file:
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 
 from ...protocol.codec import reading
 from ...protocol.store import Put, Store
 from ..weights import Manifest, TensorEntry
-from ..weights.digest import DIGEST_BYTES
+from ..weights.digest import new_digest
 
 FOUND, LOADED = "as found", "loaded by its trainer"
 _SPACE, _PART = "upstreams", "holds"
@@ -56,7 +55,7 @@ class Holdings:
 
 def manifest(version: int, run: str, step: int, word: str, *, kind: str = LOADED) -> Manifest:
     """The manifest of weights that their trainer calls `word`."""
-    digest = hashlib.blake2b(word.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    digest = new_digest(word.encode()).hexdigest()
     return Manifest(version, run, step, (TensorEntry(kind, "uint8", (0,), digest),), ())
 
 

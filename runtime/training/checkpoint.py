@@ -9,7 +9,6 @@ Rules of this file:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_durably
+from ..weights.digest import new_digest
 
 FORMAT = 2
 INDEX = "checkpoint.json"
@@ -138,7 +138,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 def _check(body: Mapping[str, Any]) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+    return new_digest(text.encode()).hexdigest()
 
 
 def _differences(kept: Mapping[str, Any], wanted: Mapping[str, Any], under: str = "") -> Iterator[str]:
@@ -153,7 +153,7 @@ def _differences(kept: Mapping[str, Any], wanted: Mapping[str, Any], under: str 
 
 
 def _digest(path: Path) -> str:
-    state = hashlib.blake2b(digest_size=32)
+    state = new_digest()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             state.update(block)

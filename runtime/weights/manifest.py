@@ -7,7 +7,6 @@ number is used once, so a store never replaces a manifest by another of the same
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -17,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_durably
-from .digest import DIGEST_BYTES, combine
+from .digest import DIGEST_BYTES, combine, new_digest
 
-FORMAT = 1
+FORMAT = 2
 _HEX = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
@@ -199,7 +198,7 @@ def itemsize(dtype: str) -> int:
 
 def _content_check(body: dict[str, Any]) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return new_digest(text.encode()).hexdigest()
 
 
 def _check(manifest: Manifest) -> None:

@@ -10,13 +10,12 @@ Rules of this file:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .digest import DIGEST_BYTES, combine, dtype_name, published_dtype, slices
+from .digest import combine, dtype_name, new_digest, published_dtype, slices
 from .layout import Layout, ShardDigests
 from .manifest import Bucket, Manifest, Piece, TensorEntry, itemsize
 
@@ -52,7 +51,7 @@ class _Open:
     memory: memoryview
     filled: int = 0
     pieces: list[Piece] = field(default_factory=list)
-    digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+    digest: Any = field(default_factory=new_digest)
 
     def add(self, piece: Piece) -> None:
         """What was put at the end; it goes on with the piece before where that is of the same tensor."""
@@ -79,7 +78,7 @@ class Packer:
         if not self._sink.fits(name, kind, shape, size):
             self._flush(kind)
         self._sink.begins(name, kind, shape, size)
-        digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        digest = new_digest()
         for part in slices(tensor, -(-self._bucket_bytes // _SLICES), dtype):
             behind: Future[None] | None = None
             if len(part) >= _WORTH_A_THREAD:
@@ -169,7 +168,7 @@ def tally(named_tensors: Iterable[tuple[str, torch.Tensor]], dtype: torch.dtype)
 
     def entries() -> Iterable[tuple[str, str, tuple[int, ...], str]]:
         for name, tensor in named_tensors:
-            kind, digest = published_dtype(tensor, dtype), hashlib.blake2b(digest_size=DIGEST_BYTES)
+            kind, digest = published_dtype(tensor, dtype), new_digest()
             for part in slices(tensor, BUCKET_BYTES, kind):
                 digest.update(part)
             yield name, dtype_name(kind), tuple(tensor.shape), digest.hexdigest()

@@ -10,11 +10,10 @@ Rules of this file:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from .digest import DIGEST_BYTES, slices
+from .digest import new_digest, slices
 from .manifest import Manifest
 from .mapping import Holding, Place, WeightsError
 
@@ -128,7 +127,7 @@ def stage_from(
 
 
 def _digest(content: memoryview | torch.Tensor) -> str:
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    digest = new_digest()
     for part in (content,) if isinstance(content, memoryview) else slices(content):
         digest.update(part)
     return digest.hexdigest()

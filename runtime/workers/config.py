@@ -11,6 +11,7 @@ from ...protocol.store import Durability
 from ..training.config import TrainingConfig
 from ..watching.settings import Watching
 from ..weights.config import WeightsConfig
+from ..weights.layout import Layout
 
 NAME_LIMIT = 64
 """The longest name of a replica or a run, in characters."""
@@ -115,8 +116,9 @@ class TrainerConfig:
     `run`, `model`, `manifests`, `trace`, `incarnation`, `threads`, `stop_ms`, `shm_root`, `weights`, `watching`,
     `access`: as for a rollout worker; here the model's weights are where training begins. `state` is the
     trainer's own folder: relative paths of checkpoints lie in it. `dtype` is what weights are published in: that of the
-    replicas. `keep_versions`: of how many versions the buckets are kept for replicas; manifests are all
-    kept. `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
+    replicas; `layouts`: on which tensor-parallel ranks a replica may hold them, each with the digests that its
+    ranks must answer in the manifest. `keep_versions`: of how many versions the buckets are kept for replicas.
+    `bucket_bytes`: the most that one bucket holds; `max_batch_bytes`: the most that one batch has.
     `ranks`: how many processes train together; with more than one, the worker becomes torchrun on this host,
     or is started by torchrun. `answer_ms`: how long a rank may leave the first one, or the others, without an
     answer; `job_ms`: how long a step, a publication, a save or a load may take, before the trainer has failed.
@@ -130,6 +132,7 @@ class TrainerConfig:
     trace: Path | None = None
     incarnation: str = ""
     dtype: str = "float32"
+    layouts: tuple[Layout, ...] = ()
     threads: int = 1
     keep_versions: int = 2
     bucket_bytes: int = 32 * 1024 * 1024

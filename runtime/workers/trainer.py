@@ -124,7 +124,7 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
             place.name, core, thread,
             Publishing(
                 manifests, store and store.weights, config.bucket_bytes, getattr(torch, config.dtype),
-                config.keep_versions,
+                config.keep_versions, config.layouts,
             ),
             trace, together=Ranks(within, together), folder=config.state,
         )  # fmt: skip

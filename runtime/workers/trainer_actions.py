@@ -32,6 +32,7 @@ from ..training.deepspeed_trainer import TrainerCore, TrainerError
 from ..training.metrics import Metrics
 from ..training.samples import Sample
 from ..weights import Manifest, ManifestError, ManifestStore, WeightStore, tally
+from ..weights.layout import Layout
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -90,6 +91,7 @@ class Publishing:
     bucket_bytes: int
     dtype: torch.dtype
     keep: int
+    layouts: tuple[Layout, ...] = ()
 
 
 class RankActions:
@@ -209,7 +211,9 @@ class RankActions:
         store.discard(version)
         tensors, how = self._tensors(), self._publishing
         try:
-            return store.publish(version, self._core.step, tensors, how.dtype, frozen=self._core.frozen)
+            return store.publish(
+                version, self._core.step, tensors, how.dtype, frozen=self._core.frozen, layouts=how.layouts
+            )
         finally:
             # The other ranks draw to the end.
             tensors.close()

@@ -27,6 +27,7 @@ from sluicegate.protocol.refusals import detail
 from sluicegate.runtime.config import as_json, write_config
 from sluicegate.runtime.controller.client import ControllerClient
 from sluicegate.runtime.controller.config import ControllerConfig
+from sluicegate.runtime.controller.controller import always_there
 from sluicegate.runtime.controller.member import Member
 from sluicegate.runtime.controller.roster import Roster
 from sluicegate.runtime.demo.config import AgentsConfig, DemoConfig, TaskConfig
@@ -93,7 +94,7 @@ async def update(member: Member, weights: Weights, version: int) -> Any:
     """A whole operation, as the controller does it."""
     digests = weights.publish(version).rank_digests(["0"])
     return await member.converge(
-        version, version, digests, mode=Mode.WAIT, window_ms=60_000, within=WITHIN_S, is_durable=lambda _: True
+        version, version, digests, mode=Mode.WAIT, window_ms=60_000, within=WITHIN_S, is_durable=always_there
     )
 
 

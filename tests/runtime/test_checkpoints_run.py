@@ -157,6 +157,21 @@ async def test_groups_are_numbered_once_and_those_in_flight_are_begun_again_firs
     assert (again.in_flight, again.oldest) == ((0, 2, 3, 4), 5)
 
 
+async def test_groups_that_a_trainer_that_went_back_no_longer_has_are_begun_again_beside_those_in_flight() -> None:
+    groups = Groups()
+    assert [await groups.begin(published) for published in (0, 0, 0)] == [0, 1, 2]
+    groups.done(0)
+    kept = RunState(run="r", step=1, published=0, newest=0, next_group=3, in_flight=groups.in_flight)
+    assert [await groups.begin(1), await groups.begin(1)] == [3, 4]
+    for trained in (1, 3):
+        groups.done(trained)
+    groups.rewind(kept)
+    assert groups.in_flight == (1, 2, 3, 4), "0 is in the weights; 1 and 3 were, and are no longer"
+    groups.rewind(kept)
+    assert [await groups.begin(2) for _ in range(3)] == [1, 3, 5]
+    assert groups.oldest == 0, "2 runs on, as it was begun"
+
+
 async def test_rest_comes_once_all_in_flight_are_done_and_nothing_new_begins_before_it_is_over() -> None:
     groups = Groups()
     first = await groups.begin(0)

@@ -23,12 +23,14 @@ from sluicegate.protocol.generated.trainer_service import TRAINER, TrainerClient
 from sluicegate.protocol.refusals import Detail, detail
 from sluicegate.runtime.training.samples import Sample
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmReader, canonical_tensors, digest_of, stage_from
+from sluicegate.runtime.weights.layout import Layout, Split, shard
 from sluicegate.runtime.workers.batches import arrays_of, to_messages
 from sluicegate.runtime.workers.config import TrainerConfig
 
 from ..support.rollout_kit import VOCABULARY, make_weights, worker_process
 from ..support.trainer_kit import make_config, make_samples
 
+LAYOUT = Layout("two", ("0", "1"), (Split(r".*\.(q|k|v)_proj\.weight"), Split(r".*\.o_proj\.weight", dim=1)))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
@@ -81,7 +83,7 @@ async def driven(ready: dict[str, Any]) -> AsyncIterator[Trained]:
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> TrainerConfig:
-    return make_config(tmp_path_factory.mktemp("trainer"))
+    return make_config(tmp_path_factory.mktemp("trainer"), layouts=(LAYOUT,))
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +104,16 @@ async def refusal(call: Any) -> Detail:
     found = detail(error.value, TRAINER.reply)
     assert found is not None
     return found
+
+
+def shard_digests(config: TrainerConfig, manifest: Manifest) -> dict[str, str]:
+    """The digest of what each of two tensor-parallel ranks would hold of it."""
+    source = ShmReader(config.run, root=config.shm_root)
+    whole = stage_from(manifest, source, canonical_tensors(make_weights(0)))
+    return {
+        rank: digest_of({name: shard(name, tensor, LAYOUT, rank) for name, tensor in whole.items()})
+        for rank in LAYOUT.ranks
+    }
 
 
 def held_digest(config: TrainerConfig, manifest: Manifest) -> str:
@@ -128,6 +140,7 @@ async def test_two_steps_and_three_versions_of_which_the_last_two_stay_in_memory
         manifest = store.get(step)
         assert (manifest.step, manifest.run, len(manifest.buckets) > 1) == (step, config.run, True)
         assert held_digest(config, manifest) == manifest.digest
+        assert shard_digests(config, manifest) == manifest.rank_digests(LAYOUT.ranks)
     assert store.versions() == [0, 1, 2]
     assert len({store.get(version).digest for version in (0, 1, 2)}) == 3, "each step changed the weights"
     assert config.shm_root is not None

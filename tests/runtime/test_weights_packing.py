@@ -54,7 +54,7 @@ def test_what_is_packed_comes_back_whatever_the_sizes(
     assert len(manifest.buckets) >= sum(math.ceil(nbytes / bucket) for nbytes in least.values())
     for (number, content), b in zip(opened.buckets(manifest), manifest.buckets, strict=True):
         assert number == manifest.buckets.index(b, number)
-        assert hashlib.blake2b(content, digest_size=32).hexdigest() == b.digest
+        assert hashlib.sha256(content).hexdigest() == b.digest
     staged = stage_from(manifest, opened, {name: torch.zeros_like(tensor) for name, tensor in wanted.items()})
     assert digest_of(staged) == manifest.digest == digest_of(wanted) == tally(tensors.items(), dtype)
     assert Manifest.from_json(manifest.to_json()) == manifest
