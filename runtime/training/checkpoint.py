@@ -97,7 +97,7 @@ def require_complete(
         shown = [*wrong[:4], f"and {len(wrong) - 4} more"] if len(wrong) > 5 else wrong
         raise CheckpointError(
             f"{folder} was made by another trainer: {'; '.join(shown)}. Load it with the model and settings that it "
-            "was saved with (for another number of ranks, and between ZeRO 1 and 2, it can be converted)"
+            "was saved with (for another number of ranks, and between ZeRO 1 and 2, `sluicegate checkpoint convert`)"
         )
     own, ranks = share
     for name, digest in list(index["files"].items())[own::ranks]:

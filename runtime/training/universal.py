@@ -27,6 +27,8 @@ def convert(folder: Path, out: Path) -> None:
     index = require_complete(folder, {})
     if index.get("universal"):
         raise CheckpointError(f"{folder} is converted already: load it as it is")
+    if missing := {"zero_stage", "architecture", "precision", "frozen", "step"} - index.keys():
+        raise CheckpointError(f"{folder} is no checkpoint of a trainer: its index lacks {', '.join(sorted(missing))}")
     if index["zero_stage"] == 0:
         raise CheckpointError(
             f"{folder} was saved with zero_stage 0, which DeepSpeed cannot convert: load it with as many ranks "

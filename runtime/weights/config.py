@@ -20,7 +20,7 @@ class WeightsConfig:
     """The store and the road of a run's weights. Times end in their unit.
 
     `store`: `shm` keeps buckets in shared memory while the trainer lives; `files` keeps safetensors files in
-    `folder`, a folder of this run alone, which survive the trainer and its host.
+    `folder`, in which each run has one of its own; they survive the trainer and its host.
     `road`: `direct` reads the store, on the same host or a shared file system; `stream` is a gRPC stream from
     the trainer; `broadcast` is torch.distributed from the trainer to all replicas that ask for the same version;
     `ipc` lends device memory between processes of one host.
@@ -39,7 +39,7 @@ class WeightsConfig:
     def __post_init__(self) -> None:
         require(
             (self.store != "files" or self.folder is not None,
-             "folder is missing: the files store needs one of this run alone"),
+             "folder is missing: the files store needs one, in which each run has its own"),
             (self.within_ms > 0, f"within_ms is {self.within_ms}: give a number above 0"),
             (self.gather_ms > 0, f"gather_ms is {self.gather_ms}: give a number above 0"),
             (self.receivers >= 0, f"receivers is {self.receivers}: give how many replicas there are, or 0"),

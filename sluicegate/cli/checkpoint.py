@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..runtime.checkpoints import Checkpoint
 
-HELP = "list the checkpoints of a run, and verify them"
+HELP = "list the checkpoints of a run, verify them, and convert one for another number of ranks"
 EXAMPLE = "sluicegate checkpoint list runs/mine"
 CHECKPOINTS = "checkpoints"
 """Where a run's folder has them."""
@@ -26,6 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verifying = _action(actions, "verify", "read every file of one, and say what it holds", example)
     verifying.add_argument("folder", type=Path, help="the checkpoint")
     verifying.add_argument("--json", action="store_true", help="print it as JSON")
+    says = "write a newer checkpoint from one, which any number of ranks can load; nothing of the run may be saving"
+    example = "sluicegate checkpoint convert runs/mine/checkpoints/checkpoint-000003"
+    converting = _action(actions, "convert", says, example)
+    converting.add_argument("folder", type=Path, help="the checkpoint, of ZeRO 1, 2 or 3")
 
 
 def _action(actions: Any, name: str, says: str, example: str) -> argparse.ArgumentParser:
@@ -33,8 +37,8 @@ def _action(actions: Any, name: str, says: str, example: str) -> argparse.Argume
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: all are whole, and there is one; 1: one is not; 2: there is none."""
-    return {"list": _list, "verify": _verify}[args.action](args)
+    """0: all are whole, and there is one; 1: one is not, or cannot be converted; 2: there is none."""
+    return {"list": _list, "verify": _verify, "convert": _convert}[args.action](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -53,7 +57,8 @@ def _list(args: argparse.Namespace) -> int:
             found = checkpoints.verify(path)
         except CheckpointError as error:
             status = 1
-            print(json.dumps({"name": path.name, "whole": False, "why": str(error)}) if args.json else error)
+            said = json.dumps({"name": path.name, "whole": False, "why": str(error)})
+            print(said if args.json else f"{path.name}  not whole: {error}")
         else:
             print(json.dumps(facts(found)) if args.json else as_text(found))
     return status
@@ -63,8 +68,7 @@ def _verify(args: argparse.Namespace) -> int:
     from ..runtime.checkpoints import Checkpoints
     from ..runtime.training.checkpoint import CheckpointError
 
-    if not args.folder.is_dir():
-        print(f"sluicegate: {args.folder} is no folder: give a checkpoint", file=sys.stderr)
+    if not _is_one(args.folder):
         return 2
     try:
         found = Checkpoints(args.folder.parent).verify(args.folder)
@@ -73,6 +77,40 @@ def _verify(args: argparse.Namespace) -> int:
         return 1
     print(json.dumps(facts(found)) if args.json else as_text(found))
     return 0
+
+
+def _convert(args: argparse.Namespace) -> int:
+    from ..runtime.checkpoints import Checkpoints
+    from ..runtime.training.checkpoint import CheckpointError
+    from ..runtime.training.universal import convert
+
+    if not _is_one(args.folder):
+        return 2
+    checkpoints = Checkpoints(args.folder.parent)
+    try:
+        found = checkpoints.verify(args.folder)
+        with checkpoints.begin() as writing:
+            kept = found.manifests
+            writing.put(found.state, [kept.get(version) for version in kept.versions()])
+            convert(found.trainer, writing.trainer)
+            writing.complete()
+        print(as_text(checkpoints.verify(writing.path)))
+    except CheckpointError as error:
+        print(f"sluicegate: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _is_one(folder: Path) -> bool:
+    """Whether there is a checkpoint in `folder`, whole or not; what to give instead is told."""
+    from ..runtime.checkpoints.folder import STATE
+    from ..runtime.checkpoints.index import INDEX
+
+    if (folder / INDEX).exists() or (folder / STATE).exists():
+        return True
+    text = f"sluicegate: {folder} is no checkpoint: give one, such as {CHECKPOINTS}/checkpoint-000001 of a run's folder"
+    print(text, file=sys.stderr)
+    return False
 
 
 def facts(found: Checkpoint) -> dict[str, Any]:

@@ -328,9 +328,13 @@ def test_the_command_lists_them_and_says_which_is_not_whole(
     (second / "run.json").unlink()
     assert main(["checkpoint", "list", str(tmp_path / "checkpoints")]) == 1
     said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{second.name}  not whole: ")
     assert "run.json is missing" in said[0]
     assert said[1] == f"{first.name}  run r  step 4  version 3  2 groups in flight  whole"
     assert main(["checkpoint", "verify", str(first)]) == 0
     assert main(["checkpoint", "verify", str(second)]) == 1
     assert main(["checkpoint", "verify", str(tmp_path / "none")]) == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert main(["checkpoint", "verify", str(tmp_path)]) == 2, "the folder of a run is none"
+    assert "is no checkpoint: give one, such as" in capsys.readouterr().err
+    assert main(["checkpoint", "convert", str(first)]) == 1, "what lies in it was made by no trainer"
+    assert len(checkpoints.paths()) == 2

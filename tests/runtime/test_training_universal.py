@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from sluicegate.cli import main
+from sluicegate.runtime.checkpoints import Checkpoints, RunState
 from sluicegate.runtime.training.checkpoint import CheckpointError
 from sluicegate.runtime.training.deepspeed_trainer import TrainerCore
 from sluicegate.runtime.training.universal import convert
+from sluicegate.runtime.weights import Manifest, TensorEntry
 
 from ..support.training_kit import (
     differences,
@@ -72,6 +75,28 @@ def test_one_rank_gives_to_two_and_two_give_to_one(mixture: Path, tmp_path: Path
         core.train(make_samples(16, seed=2), version=1)
         assert largest(whole[stage][1], weights_of(core)) <= SUMMED, stage
         core.close()
+
+
+def test_a_runs_checkpoint_is_converted_as_a_whole_into_a_newer_one(mixture: Path, tmp_path: Path) -> None:
+    core, checkpoints = make(mixture, 2), Checkpoints(tmp_path)
+    core.train(make_samples(16), version=1)
+    state = RunState(run="r", step=1, published=3, newest=3, next_group=9, in_flight=(7,))
+    manifest = Manifest(3, "r", 1, (TensorEntry("w", "uint8", (0,), "0" * 64),), ())
+    with checkpoints.begin() as writing:
+        writing.put(state, [manifest])
+        core.save(writing.trainer)
+        writing.complete()
+    assert main(["checkpoint", "convert", str(writing.path)]) == 0
+    newest = checkpoints.latest().checkpoint
+    assert newest is not None
+    assert (newest.path.name, newest.state) == ("checkpoint-000002", state)
+    assert newest.manifests.get(3) == manifest
+    before = weights_of(core)
+    core.train(make_samples(16, seed=1), version=1)
+    core.load(newest.trainer)
+    assert largest(before, weights_of(core)) == 0
+    assert main(["checkpoint", "convert", str(newest.path)]) == 1, "it is converted"
+    core.close()
 
 
 def test_what_cannot_be_converted_or_read_is_refused_unharmed(mixture: Path, tmp_path: Path) -> None:
