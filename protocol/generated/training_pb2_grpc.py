@@ -57,6 +57,8 @@ class TrainerDataServicer:
 
     def Submit(self, request, context):
         """Hand a batch over. The same batch again changes nothing; its id is not used for another one.
+        What waits to be trained on has at most twice the bytes that one batch may have: beyond that the oldest
+        batches give way to the new one, but for the one that is being trained on. They may be submitted again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

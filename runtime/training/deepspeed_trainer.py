@@ -26,7 +26,7 @@ from .agreement import GroupError
 from .checkpoint import CheckpointError, complete, discard, partial_of, prepare, read_index, require_complete
 from .config import TrainingConfig
 from .descent import Descent
-from .errors import TrainerError
+from .errors import SetupError, TrainerError
 from .frozen import FrozenGuard, frozen_digests
 from .metrics import Metrics
 from .policy import Policy, read_policy
@@ -56,7 +56,7 @@ class TrainerCore:
     def __init__(self, config: TrainingConfig, model_folder: Path) -> None:
         """Reads the Hugging Face model in `model_folder` and starts the engine (seconds).
 
-        Raises TrainerError when the folder holds no causal language model, when `config.frozen` does not
+        Raises SetupError when the folder holds no causal language model, when `config.frozen` does not
         fit it, or when the device cannot compute in `config.precision`; GroupError when the group is
         described in part only, or a rank does not come or has other settings.
         """
@@ -74,7 +74,7 @@ class TrainerCore:
         group.init_deepspeed(self._within)
         self.step = 0
         self._deepspeed = deepspeed
-        policy = self._everywhere(lambda: self._read(model_folder), TrainerError)
+        policy = self._everywhere(lambda: self._read(model_folder), SetupError)
         self.frozen = policy.frozen
         self.vocabulary, self.positions, self.pad_id = policy.vocabulary, policy.positions, policy.pad_id
         self._identity = {

@@ -37,13 +37,18 @@ def read_policy(folder: Path, frozen: Sequence[str]) -> Policy:
     Raises TrainerError when the folder holds no causal language model, FrozenError for a bad pattern.
     """
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
+    if not (folder / "config.json").is_file():
+        # A path that is no folder would be taken for the name of a model elsewhere.
+        raise TrainerError(f"{folder} holds no causal language model: it has no config.json")
     try:
         with _quiet_loading():
             model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    except (OSError, ValueError) as problem:
-        raise TrainerError(f"{folder} holds no causal language model: {problem}") from problem
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as problem:
+        said = f"{problem}".strip().partition("\n")[0] or repr(problem)
+        raise TrainerError(f"{folder} holds no causal language model: {said}") from problem
     # The output is made from the input of the whole batch: a cache would only hold memory.
     model.config.use_cache = False
     model.train()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ...protocol.access import Access
 from ...protocol.store import Durability
+from ..config import require
+from ..naming import RULE, is_name
 from ..training.config import TrainingConfig
 from ..watching.settings import Watching
 from ..weights.config import WeightsConfig
 from ..weights.layout import Layout
+from ..weights.manifest import FLOATING
 
 NAME_LIMIT = 64
 """The longest name of a replica or a run, in characters."""
@@ -32,8 +36,14 @@ def require_names(**names: str) -> None:
         longest = LIFE_LIMIT if name == "incarnation" else NAME_LIMIT
         if len(value) > longest:
             raise ValueError(f"{name} has {len(value)} characters, and operation ids have it: give at most {longest}")
-        if not value or not all(c.isalnum() or c in "._-" for c in value) or value[0] in ".-":
-            raise ValueError(f"{name} is {value!r}: use letters, digits, '.', '_' and '-'")
+        if not is_name(value):
+            raise ValueError(f"{name} is {value!r}: {RULE}")
+
+
+def require_dtype(dtype: str) -> None:
+    """Raises ConfigError for what is no name of a floating dtype of torch's."""
+    near = difflib.get_close_matches(dtype, sorted(FLOATING), n=1) or ["bfloat16"]
+    require((dtype in FLOATING, f"dtype is {dtype!r}: give the name of a floating dtype of torch's, such as {near[0]}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +115,7 @@ class RolloutConfig:
             reconcile_ms=self.reconcile_ms, remember_ms=self.remember_ms, stop_ms=self.stop_ms,
             keep_leases=self.keep_leases, keep_s=self.keep_s,
         )  # fmt: skip
+        require_dtype(self.dtype)
         if self.verify_ms < 0:
             raise ValueError(f"verify_ms is {self.verify_ms}: give milliseconds, 0 for never")
 
@@ -153,3 +164,4 @@ class TrainerConfig:
             max_batch_bytes=self.max_batch_bytes, ranks=self.ranks, answer_ms=self.answer_ms, job_ms=self.job_ms,
             stop_ms=self.stop_ms,
         )  # fmt: skip
+        require_dtype(self.dtype)

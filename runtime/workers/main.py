@@ -17,7 +17,7 @@ from ...protocol.store import StoreError
 from ..config import ConfigError, read_config
 from ..watching.settings import watching
 from .process import announce, die_with_parent, give_back_stdout, take_stdout
-from .torchrun import is_rank, launch, shown_by_rank
+from .torchrun import UNUSABLE, is_rank, launch, own_rank, shown_by_rank
 
 
 def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
@@ -34,7 +34,7 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
         check(config.access)
     except (ConfigError, AccessError) as error:
         print(f"sluicegate worker: {error}", file=errors)
-        return 2
+        return UNUSABLE
     if kind == "trainer" and config.ranks > 1 and not is_rank():
         give_back_stdout(stdout)
         status = launch(path, config.ranks, config.stop_ms / 1000, errors)
@@ -61,7 +61,7 @@ def main(kind: str, path: Path, parent: int, errors: TextIO) -> int:
         raise
     except (StoreError, ServerError, ConfigError) as error:
         print(f"sluicegate worker: {error}", file=errors)
-        status = 1 if is_ready else 2
+        status = 1 if is_ready else UNUSABLE
     except Exception:
         traceback.print_exc(file=errors)
         status = 1
@@ -77,8 +77,10 @@ Work = Callable[[Announce], Coroutine[Any, Any, int | None]]
 
 def _rollout(path: Path) -> tuple[Any, Work]:
     from .config import RolloutConfig
+    from .places import require_places
 
     config = read_config(RolloutConfig, path)
+    require_places(config)
 
     def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
         from .rollout import run
@@ -90,8 +92,12 @@ def _rollout(path: Path) -> tuple[Any, Work]:
 
 def _trainer(path: Path) -> tuple[Any, Work]:
     from .config import TrainerConfig
+    from .places import require_places
 
     config = read_config(TrainerConfig, path)
+    require_places(config)
+    if is_rank() or config.ranks == 1:
+        own_rank(config.ranks)
 
     def work(announce: Announce) -> Coroutine[Any, Any, int | None]:
         from .trainer import run

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import TextIO
 
 from ..config import ConfigError
+from ..training.group import GroupError, is_described
 from ..watching.settings import Watching
 
+UNUSABLE = 2
+"""The exit status where what the config names cannot be used."""
 LOOK_S = 0.2
 """How often torchrun looks whether a rank has ended."""
 BEYOND_S = 1.5
 """How much longer than its own bound a rank is given, before it is ended by force."""
+_NUMBERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT")
 
 
 def is_rank() -> bool:
@@ -31,7 +35,8 @@ def is_rank() -> bool:
 def launch(config: Path, ranks: int, stop_s: float, errors: TextIO) -> int:
     """Be torchrun for `sluicegate worker trainer CONFIG` until every rank has ended; the exit status.
 
-    A rank may take `stop_s` seconds to end. Raises ModuleNotFoundError where there is no torch.
+    It is 2 where a rank could not use what the config names. A rank may take `stop_s` seconds to end.
+    Raises ModuleNotFoundError where there is no torch.
     """
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -52,7 +57,7 @@ def launch(config: Path, ranks: int, stop_s: float, errors: TextIO) -> int:
     except ChildFailedError as error:
         said = ", ".join(f"rank {number} with {_ended(f.exitcode)}" for number, f in sorted(error.failures.items()))
         print(f"sluicegate worker: the trainer has ended: {said}; their lines above say why", file=errors)
-        return 1
+        return UNUSABLE if any(f.exitcode == UNUSABLE for f in error.failures.values()) else 1
     return 0
 
 
@@ -65,10 +70,28 @@ def shown_by_rank(settings: Watching, incarnation: str) -> tuple[Watching, str]:
     return replace(settings, metrics_port=port), incarnation and f"{incarnation}.rank-{rank}"
 
 
-def require_world(ranks: int, world: int) -> None:
-    """Raises ConfigError where the environment describes a group of another size than the config."""
-    if ranks != world:
+def own_rank(ranks: int) -> int:
+    """This process's rank in a group of `ranks`, as the environment describes it: 0 of one where it describes none.
+
+    Raises ConfigError where it describes a part of a group, or another than the config.
+    """
+    try:
+        described = is_described(os.environ)
+    except GroupError as error:
+        raise ConfigError(f"the environment describes no group: {error}") from error
+    if not described:
+        if ranks != 1:
+            raise ConfigError(f"ranks is {ranks}, and the environment describes no group: set ranks to 1")
+        return 0
+    wrong = [f"{name} is {os.environ[name]!r}" for name in _NUMBERS if not os.environ.get(name, "0").isdecimal()]
+    if wrong:
+        raise ConfigError(f"{', '.join(wrong)} in the environment: give whole numbers, as torchrun does")
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if world != ranks:
         raise ConfigError(f"ranks is {ranks}, and the environment describes a group of {world}: make them equal")
+    if rank >= world:
+        raise ConfigError(f"RANK is {rank} in a group of {world}: the last one is {world - 1}")
+    return rank
 
 
 def _ended(status: int) -> str:

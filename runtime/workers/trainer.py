@@ -5,17 +5,14 @@ Rules of this file:
 - One thread makes and uses everything of torch; the event loop only hears of results.
 - The head has the weights that are published, and the machine of the whole group. It serves outside callers;
   the other ranks serve the head, and end once they have failed.
-- Buckets in shared memory do not outlive a trainer that ends as it is told to; manifests stay. Those of one
-  that ends because a rank has gone stay too: replicas may still need them.
+- A run has one trainer at a time: its head has the run's locks for as long as it has the weights.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import socket
 import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,18 +28,18 @@ from ...protocol.server import Server
 from ..tracelog import TraceLog
 from ..training.deepspeed_trainer import TrainerCore
 from ..training.errors import TrainerError
-from ..weights import ManifestStore, WeightStore, open_store
+from ..weights import ManifestStore
 from ..weights.service import WeightsServicer
 from .config import TrainerConfig
 from .process import log_path, open_log, stop_signals
-from .torchrun import require_world
+from .torchrun import own_rank
 from .trainer_actions import GROUP, Publishing, RankActions, Ranks
 from .trainer_data import TrainerControl, TrainerDataServicer
 from .trainer_group import GroupActions, OtherRank, OwnRank, Rank, RankLost, TrainerProcessActions
 from .trainer_jobs import Jobs
 from .trainer_meeting import meet
+from .trainer_store import HeadStore, own_host
 
-_log = logging.getLogger(__name__)
 QUICK_S = 0.5
 """How long calls may go on at the end: control's only watch, and data's are short."""
 _ENVELOPE = 64 * 1024
@@ -107,13 +104,11 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
     place = _place(config)
     grace, within, together = config.stop_ms / 1000, config.answer_ms / 1000, config.training.collective_ms / 1000
     async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(HeadStore(config)) if place.is_head else None
         name = GROUP if place.is_head else place.name
         log = open_log(config.trace, name, place.incarnation, run=config.run, process="trainer")
         trace = None if log is None else stack.enter_context(log)
         config.state.mkdir(parents=True, exist_ok=True)
-        store = _Store(config) if place.is_head else None
-        if store is not None:
-            stack.callback(store.close)
         thread = ThreadPoolExecutor(1, "torch")
         stack.callback(thread.shutdown, wait=False, cancel_futures=True)
         core = await asyncio.get_running_loop().run_in_executor(thread, _make_core, config)
@@ -155,12 +150,12 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
         await stack.enter_async_context(control_server)
         await stack.enter_async_context(data_server)
         served = {
-            "name": place.name, "incarnation": place.incarnation, "host": socket.gethostname(), "pid": os.getpid(),
+            "name": place.name, "incarnation": place.incarnation, "host": own_host(), "pid": os.getpid(),
             "control": control_server.target, "data": data_server.target,
         }  # fmt: skip
         all_served = await asyncio.to_thread(meet, place.rank, place.world, served, together)
         if store is not None and weights is not None:
-            store.pids = [each["pid"] for each in all_served if each["host"] == served["host"]]
+            store.belongs_to(all_served)
             group.ranks = await _lead(all_served, host, jobs, within, stack)
             host.create(GROUP, ranks={each["name"] for each in all_served})
             await weights.announce(data_server.target)
@@ -177,33 +172,6 @@ async def trainer(config: TrainerConfig) -> AsyncIterator[Serving]:
             },
             broken,
         )
-
-
-class _Store:
-    """The head's store of weights, which ends as the trainer ends: with the whole group, or because a rank has gone."""
-
-    def __init__(self, config: TrainerConfig) -> None:
-        self.pids: list[int] = []
-        """The processes of all ranks on this host."""
-        self.weights: WeightStore = open_store(
-            config.weights, config.run, shm_root=config.shm_root, bucket_bytes=config.bucket_bytes, model=config.model
-        )
-
-    def close(self) -> None:
-        if gone := [pid for pid in self.pids if not _lives(pid)]:
-            _log.warning("the ranks of processes %s have gone: what was published stays where it is", gone)
-            return
-        self.weights.close()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 async def _lead(
@@ -226,11 +194,10 @@ async def _lead(
 
 def _place(config: TrainerConfig) -> Place:
     """Raises ConfigError where the config and the environment do not describe one group."""
-    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    require_world(config.ranks, world)
+    rank = own_rank(config.ranks)
     # All ranks of one torchrun have its name for this life.
     drawn = os.environ.get("TORCHELASTIC_RUN_ID") or uuid.uuid4().hex
-    return Place(rank, world, config.incarnation or f"{GROUP}.{drawn.replace('-', '')[:12]}")
+    return Place(rank, config.ranks, config.incarnation or f"{GROUP}.{drawn.replace('-', '')[:12]}")
 
 
 def _host(place: Place, actions: TrainerProcessActions, trace: TraceLog | None, grace: float) -> MachineHost:

@@ -111,6 +111,22 @@ class RankActions:
         self._core, self._thread, self._trace = core, thread, trace
         self._publishing, self._together, self._folder = publishing, together, folder
 
+    def take(self, name: str, batch: Batch, limit: int) -> Batch:
+        """The batch of this name from now on: this one, unless there is one already.
+
+        At most `limit` bytes wait to be trained on. Beyond that the oldest give way, but for the one that the trainer
+        is at work on: who submitted them may have gone, and nobody would ever train on them.
+        """
+        held = self.batches.setdefault(name, batch)
+        at_work = {self.host.live(instance).batch for instance in self.host.instances()}
+        for old in [each for each, found in self.batches.items() if found.samples is not None]:
+            if self.waiting_bytes <= limit:
+                break
+            if old != name and old not in at_work:
+                _log.warning("batch %r was not trained on, and gives way to %r", old, name)
+                del self.batches[old]
+        return held
+
     @property
     def waiting_bytes(self) -> int:
         return sum(batch.nbytes for batch in self.batches.values() if batch.samples is not None)
@@ -122,7 +138,10 @@ class RankActions:
     # -- outputs of the machine ------------------------------------------------------------------
 
     async def start_training(self, instance: str, job: int, batch: str) -> None:
-        held = self.batches[batch]
+        if (held := self.batches.get(batch)) is None:
+            why = f"batch {batch!r} gave way to newer ones: submit it again"
+            self.host.step(instance, Trainer.Undone(rank=instance, job=job, why=why))
+            return
 
         def train() -> Metrics:
             self._begin(f"train on {batch} ({held.digest.hex()})")
@@ -197,10 +216,17 @@ class RankActions:
             durable = True
         finally:
             if not durable:
-                store.discard(version)
-        for old in store.published()[: -how.keep]:
-            store.discard(old)
+                self._remove(store, lambda: [version])
+        self._remove(store, lambda: store.published()[: -how.keep])
         return manifest.digest, True
+
+    def _remove(self, store: WeightStore, versions: Callable[[], list[int]]) -> None:
+        """What cannot be removed now is in nobody's way, and goes later: it changes nothing of what was published."""
+        try:
+            for version in versions():
+                store.discard(version)
+        except OSError as error:
+            _log.warning("bytes that are no longer needed stay for now: %s", error)
 
     def _require_unused(self, version: int) -> None:
         if version in self._publishing.manifests.versions():

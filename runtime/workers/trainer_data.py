@@ -6,6 +6,7 @@ Rules of this file:
   only for a batch that the trainer can train on.
 - The head hands a batch on to the other ranks, and has it when each of them has it.
 - A batch's id is used once; the same batch again changes nothing.
+- A batch that nobody trains on gives way to newer ones: what waits is bounded, and nothing is full for good.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ ID_LIMIT = 256
 """The longest batch id, in characters."""
 LONGEST_S = 10.0
 """The longest that a question for an outcome is left open."""
-BATCH, FULL, NOT_TRAINED, NOT_SUBMITTED = "BATCH", "FULL", "NOT_TRAINED", "NOT_SUBMITTED"
-"""Reasons of refusals of batches: it cannot be trained on, too many wait, not yet, unknown."""
+BATCH, NOT_TRAINED, NOT_SUBMITTED = "BATCH", "NOT_TRAINED", "NOT_SUBMITTED"
+"""Reasons of refusals of batches: it cannot be trained on, not yet, unknown."""
 RANK = "RANK"
 """Reason of a refusal: a rank of the trainer could not be reached."""
 
@@ -52,7 +53,8 @@ class TrainerControl(TrainerServicer):
         if instance in self._host and not is_repeat and self._host.live(instance).batch != name:
             batch = self._actions.batches.get(name)
             if batch is None or batch.samples is None:
-                text = f"batch {name!r} " + ("was not submitted" if batch is None else "was trained on before")
+                said = "was not submitted, or gave way to newer ones" if batch is None else "was trained on before"
+                text = f"batch {name!r} {said}"
                 await self._refuse_batch(context, NOT_SUBMITTED, text, instance)
             try:
                 await self._actions.check(batch.samples)
@@ -65,9 +67,9 @@ class TrainerControl(TrainerServicer):
 
 
 class TrainerDataServicer(rpc.TrainerDataServicer):
-    """Takes batches of at most `limit` bytes, and twice as much of all that wait; `group` hands them on, in the head.
+    """Takes batches of at most `limit` bytes, and keeps twice as much of those that wait to be trained on.
 
-    `jobs` tells what became of those of the process's machines.
+    In the head, `group` hands them on. `jobs` tells what became of those of the process's machines.
     """
 
     SERVICE = "sluicegate.v1.TrainerData"
@@ -94,12 +96,9 @@ class TrainerDataServicer(rpc.TrainerDataServicer):
                 await actions.check(samples)
             except (ValueError, TrainerError) as error:
                 await self._refuse(context, StatusCode.INVALID_ARGUMENT, BATCH, str(error))
-            if actions.waiting_bytes + nbytes > 2 * self._limit:
-                text = f"{actions.waiting_bytes} bytes wait to be trained on: train first"
-                await self._refuse(context, StatusCode.FAILED_PRECONDITION, FULL, text, retry=True)
             if self._group is not None:
                 await self._hand_on(request, context)
-            held = actions.batches.setdefault(name, Batch(digest, nbytes, samples))
+            held = actions.take(name, Batch(digest, nbytes, samples), 2 * self._limit)
         if held.digest != digest:
             text = f"batch {name!r} was another one: take a new id for a new batch"
             await self._refuse(context, StatusCode.INVALID_ARGUMENT, PAYLOAD, text)

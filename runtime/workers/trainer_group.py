@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from grpc import StatusCode, aio
 
-from ...protocol.client import CallError, dial, told
+from ...protocol.client import CallError, Refused, dial, told
 from ...protocol.generated import training_pb2 as pb
 from ...protocol.generated import training_pb2_grpc as rpc
 from ...protocol.generated.trainer_service import TrainerClient
@@ -35,6 +35,8 @@ BEAT_S = 1.0
 """How long a rank is waited for in one call, before it is asked again what its job became."""
 PAUSE_S = 0.2
 """The pause before a rank that could not be reached is asked again."""
+_UNDONE = ("not_submitted", "batch")
+"""Why a rank refuses a batch: it has begun nothing, and so do the ranks that wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,12 @@ class OtherRank:
 
     async def do(self, event: Any, job: int) -> Told:
         ask: Callable[..., Awaitable[Any]] = getattr(self._client, snake(type(event).__name__))
-        reply = await self._asked(ask(**event.__dict__, operation_id=self._named(event, job)))
+        try:
+            reply = await ask(**event.__dict__, operation_id=self._named(event, job))
+        except CallError as error:
+            if isinstance(error, Refused) and error.reason in _UNDONE:
+                return Told("undone", error.text, "")
+            raise RankLost(str(error)) from error
         request = pb.OutcomeRequest(instance=self.name, job=reply.snapshot.job, wait_ms=int(BEAT_S * 1000))
         clock = asyncio.get_running_loop().time
         heard = clock()
