@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from sluicegate.protocol.generated import rollout_pb2
 from sluicegate.runtime.engines import Request, StreamSink, TorchEngine
 from sluicegate.runtime.models import make_tiny_qwen3
 from sluicegate.runtime.weights import Manifest, ShmReader, canonical_tensors
@@ -105,7 +104,7 @@ async def windows(gate: Driven, versions: Versions, count: int) -> tuple[float, 
     async def one() -> float:
         manifest = versions.new()
         began = time.perf_counter()
-        await gate.data.Stage(rollout_pb2.StageRequest(version=manifest.version), timeout=120)
+        await gate.stage(manifest.version, within=120)
         staged.append(1000 * (time.perf_counter() - began))
         await asyncio.sleep(0.2)
         began = time.perf_counter()

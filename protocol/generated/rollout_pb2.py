@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsluicegate/v1/rollout.proto\x12\rsluicegate.v1\"n\n\x0eSamplingParams\x12\x12\n\nmax_tokens\x18\x01 \x01(\r\x12\x13\n\x0btemperature\x18\x02 \x01(\x02\x12\r\n\x05top_p\x18\x03 \x01(\x02\x12\x0c\n\x04seed\x18\x04 \x01(\x04\x12\x16\n\x0estop_token_ids\x18\x05 \x03(\r\"\xc0\x02\n\x0fGenerateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\x12\x18\n\x10prompt_token_ids\x18\x04 \x03(\r\x12/\n\x08sampling\x18\x05 \x01(\x0b\x32\x1d.sluicegate.v1.SamplingParams\x12\x14\n\x07version\x18\x06 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04hold\x18\x07 \x01(\x02\x12:\n\x06labels\x18\x08 \x03(\x0b\x32*.sluicegate.v1.GenerateRequest.LabelsEntry\x12\r\n\x05waits\x18\t \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_version\"-\n\x0bVersionSpan\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\r\n\x05\x63ount\x18\x02 \x01(\r\"\xf7\x01\n\rGenerateChunk\x12\x11\n\ttoken_ids\x18\x01 \x03(\r\x12\x11\n\tlog_probs\x18\x02 \x03(\x02\x12)\n\x05spans\x18\x03 \x03(\x0b\x32\x1a.sluicegate.v1.VersionSpan\x12\x32\n\rfinish_reason\x18\x04 \x01(\x0e\x32\x1b.sluicegate.v1.FinishReason\x12\r\n\x05lease\x18\x05 \x01(\t\x12\x13\n\x0bincarnation\x18\x06 \x01(\t\x12\r\n\x05\x65poch\x18\x07 \x01(\x04\x12\x14\n\x07version\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04text\x18\x08 \x01(\tB\n\n\x08_version\"\"\n\x0c\x41\x62ortRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\"\x1e\n\x0b\x41\x62ortAnswer\x12\x0f\n\x07running\x18\x01 \x01(\x08\"$\n\x0eProceedRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\" \n\rProceedAnswer\x12\x0f\n\x07running\x18\x01 \x01(\x08\"\x1f\n\x0cStageRequest\x12\x0f\n\x07version\x18\x01 \x01(\x04\"\x9c\x01\n\x0bStageAnswer\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x38\n\x07\x64igests\x18\x02 \x03(\x0b\x32\'.sluicegate.v1.StageAnswer.DigestsEntry\x12\x12\n\nat_install\x18\x03 \x01(\x08\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*\xe5\x01\n\x0c\x46inishReason\x12\x1d\n\x19\x46INISH_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46INISH_REASON_STOP\x10\x01\x12\x18\n\x14\x46INISH_REASON_LENGTH\x10\x02\x12\x19\n\x15\x46INISH_REASON_ABORTED\x10\x03\x12\x18\n\x14\x46INISH_REASON_FAILED\x10\x04\x12\x1a\n\x16\x46INISH_REASON_NOT_SENT\x10\x05\x12\x1b\n\x17\x46INISH_REASON_DISCARDED\x10\x06\x12\x16\n\x12\x46INISH_REASON_LOST\x10\x07\x32\xa1\x02\n\x07Rollout\x12J\n\x08Generate\x12\x1e.sluicegate.v1.GenerateRequest\x1a\x1c.sluicegate.v1.GenerateChunk0\x01\x12\x46\n\x07Proceed\x12\x1d.sluicegate.v1.ProceedRequest\x1a\x1c.sluicegate.v1.ProceedAnswer\x12@\n\x05\x41\x62ort\x12\x1b.sluicegate.v1.AbortRequest\x1a\x1a.sluicegate.v1.AbortAnswer\x12@\n\x05Stage\x12\x1b.sluicegate.v1.StageRequest\x1a\x1a.sluicegate.v1.StageAnswerb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsluicegate/v1/rollout.proto\x12\rsluicegate.v1\"n\n\x0eSamplingParams\x12\x12\n\nmax_tokens\x18\x01 \x01(\r\x12\x13\n\x0btemperature\x18\x02 \x01(\x02\x12\r\n\x05top_p\x18\x03 \x01(\x02\x12\x0c\n\x04seed\x18\x04 \x01(\x04\x12\x16\n\x0estop_token_ids\x18\x05 \x03(\r\"\xc0\x02\n\x0fGenerateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\x12\x18\n\x10prompt_token_ids\x18\x04 \x03(\r\x12/\n\x08sampling\x18\x05 \x01(\x0b\x32\x1d.sluicegate.v1.SamplingParams\x12\x14\n\x07version\x18\x06 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04hold\x18\x07 \x01(\x02\x12:\n\x06labels\x18\x08 \x03(\x0b\x32*.sluicegate.v1.GenerateRequest.LabelsEntry\x12\r\n\x05waits\x18\t \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_version\"-\n\x0bVersionSpan\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\r\n\x05\x63ount\x18\x02 \x01(\r\"\xf7\x01\n\rGenerateChunk\x12\x11\n\ttoken_ids\x18\x01 \x03(\r\x12\x11\n\tlog_probs\x18\x02 \x03(\x02\x12)\n\x05spans\x18\x03 \x03(\x0b\x32\x1a.sluicegate.v1.VersionSpan\x12\x32\n\rfinish_reason\x18\x04 \x01(\x0e\x32\x1b.sluicegate.v1.FinishReason\x12\r\n\x05lease\x18\x05 \x01(\t\x12\x13\n\x0bincarnation\x18\x06 \x01(\t\x12\r\n\x05\x65poch\x18\x07 \x01(\x04\x12\x14\n\x07version\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04text\x18\x08 \x01(\tB\n\n\x08_version\"\"\n\x0c\x41\x62ortRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\"\x1e\n\x0b\x41\x62ortAnswer\x12\x0f\n\x07running\x18\x01 \x01(\x08\"$\n\x0eProceedRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\" \n\rProceedAnswer\x12\x0f\n\x07running\x18\x01 \x01(\x08\"-\n\x0cStageRequest\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x0c\n\x04term\x18\x02 \x01(\x04\"\x9c\x01\n\x0bStageAnswer\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x38\n\x07\x64igests\x18\x02 \x03(\x0b\x32\'.sluicegate.v1.StageAnswer.DigestsEntry\x12\x12\n\nat_install\x18\x03 \x01(\x08\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*\xe5\x01\n\x0c\x46inishReason\x12\x1d\n\x19\x46INISH_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46INISH_REASON_STOP\x10\x01\x12\x18\n\x14\x46INISH_REASON_LENGTH\x10\x02\x12\x19\n\x15\x46INISH_REASON_ABORTED\x10\x03\x12\x18\n\x14\x46INISH_REASON_FAILED\x10\x04\x12\x1a\n\x16\x46INISH_REASON_NOT_SENT\x10\x05\x12\x1b\n\x17\x46INISH_REASON_DISCARDED\x10\x06\x12\x16\n\x12\x46INISH_REASON_LOST\x10\x07\x32\xa1\x02\n\x07Rollout\x12J\n\x08Generate\x12\x1e.sluicegate.v1.GenerateRequest\x1a\x1c.sluicegate.v1.GenerateChunk0\x01\x12\x46\n\x07Proceed\x12\x1d.sluicegate.v1.ProceedRequest\x1a\x1c.sluicegate.v1.ProceedAnswer\x12@\n\x05\x41\x62ort\x12\x1b.sluicegate.v1.AbortRequest\x1a\x1a.sluicegate.v1.AbortAnswer\x12@\n\x05Stage\x12\x1b.sluicegate.v1.StageRequest\x1a\x1a.sluicegate.v1.StageAnswerb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,8 +36,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GENERATEREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_STAGEANSWER_DIGESTSENTRY']._loaded_options = None
   _globals['_STAGEANSWER_DIGESTSENTRY']._serialized_options = b'8\001'
-  _globals['_FINISHREASON']._serialized_start=1111
-  _globals['_FINISHREASON']._serialized_end=1340
+  _globals['_FINISHREASON']._serialized_start=1125
+  _globals['_FINISHREASON']._serialized_end=1354
   _globals['_SAMPLINGPARAMS']._serialized_start=46
   _globals['_SAMPLINGPARAMS']._serialized_end=156
   _globals['_GENERATEREQUEST']._serialized_start=159
@@ -57,11 +57,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROCEEDANSWER']._serialized_start=884
   _globals['_PROCEEDANSWER']._serialized_end=916
   _globals['_STAGEREQUEST']._serialized_start=918
-  _globals['_STAGEREQUEST']._serialized_end=949
-  _globals['_STAGEANSWER']._serialized_start=952
-  _globals['_STAGEANSWER']._serialized_end=1108
-  _globals['_STAGEANSWER_DIGESTSENTRY']._serialized_start=1062
-  _globals['_STAGEANSWER_DIGESTSENTRY']._serialized_end=1108
-  _globals['_ROLLOUT']._serialized_start=1343
-  _globals['_ROLLOUT']._serialized_end=1632
+  _globals['_STAGEREQUEST']._serialized_end=963
+  _globals['_STAGEANSWER']._serialized_start=966
+  _globals['_STAGEANSWER']._serialized_end=1122
+  _globals['_STAGEANSWER_DIGESTSENTRY']._serialized_start=1076
+  _globals['_STAGEANSWER_DIGESTSENTRY']._serialized_end=1122
+  _globals['_ROLLOUT']._serialized_start=1357
+  _globals['_ROLLOUT']._serialized_end=1646
 # @@protoc_insertion_point(module_scope)

@@ -125,10 +125,12 @@ class ProceedAnswer(_message.Message):
     def __init__(self, running: _Optional[bool] = ...) -> None: ...
 
 class StageRequest(_message.Message):
-    __slots__ = ("version",)
+    __slots__ = ("version", "term")
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
     version: int
-    def __init__(self, version: _Optional[int] = ...) -> None: ...
+    term: int
+    def __init__(self, version: _Optional[int] = ..., term: _Optional[int] = ...) -> None: ...
 
 class StageAnswer(_message.Message):
     __slots__ = ("version", "digests", "at_install")

@@ -87,7 +87,8 @@ class RolloutServicer:
     def Stage(self, request, context):
         """Receive and verify a version beside the one that is served, so that an install only has to commit. The gate may
         be open, and what is served is not touched whatever becomes of it. Repeats for a version that is staged or served
-        are answered at once, those made meanwhile when it is there.
+        are answered at once, those made meanwhile when it is there. Refused as STALE_TERM where a higher term has claimed
+        the gate. Refused while weights are being installed, and ended then, unless it is of the version that is installed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

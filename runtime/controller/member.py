@@ -22,7 +22,8 @@ from grpc import StatusCode, aio
 
 from ...protocol.client import CallError, Refused, Reply, Unreachable, dial
 from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
-from ...protocol.generated.gate_service import GateClient
+from ...protocol.generated.gate_service import GATE, GateClient
+from ...protocol.refusals import detail
 from ...statemachines.sorts import Mode
 from .converge import Advice, Next, converge, reaches
 
@@ -106,16 +107,19 @@ class Member:
     async def stage(self, version: int, within: float) -> None:
         """Have it receive a version beside the one that it serves; whatever becomes of that, its gate stays as it is.
 
-        One that stages nothing gets it when it installs. Raises MemberError.
+        One that stages nothing gets it when it installs. Raises MemberError, Overruled.
         """
         if self._data is None:
             return
         stub: Any = rollout_pb2_grpc.RolloutStub(self._data)
         try:
-            await stub.Stage(rollout_pb2.StageRequest(version=version), timeout=within)
+            await stub.Stage(rollout_pb2.StageRequest(version=version, term=self.term), timeout=within)
         except aio.AioRpcError as error:
             if error.code() == StatusCode.UNIMPLEMENTED:
                 return
+            found = detail(error, GATE.reply)
+            if found is not None and found.reason == "STALE_TERM":
+                raise Overruled(str(error.details())) from error
             late = error.code() == StatusCode.DEADLINE_EXCEEDED
             said = f"it took longer than {within:.3g} s" if late else error.details()
             raise MemberError(f"{self.incarnation} could not stage version {version}: {said}") from error

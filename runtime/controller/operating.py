@@ -41,7 +41,9 @@ class Operating:
         controller = self._controller
         is_pause = operation.during is not None and not operation.lends
         # What is staged on a device that is lent would be freed, and a pause installs nothing.
-        staging = None if is_pause or operation.lends else Staging(operation.version, controller.settings.staging)
+        staging = None
+        if not is_pause and not operation.lends:
+            staging = Staging(operation.version, controller.settings.staging, controller.overrule)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 if staging is not None:

@@ -10,16 +10,16 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from .member import Member, MemberError
+from .member import Member, MemberError, Overruled
 
 
 class Staging:
-    """Who has staged `version`. `within`: seconds that one may take."""
+    """Who has staged `version`. `within`: seconds that one may take; `overruled`: told of a gate's higher term."""
 
-    def __init__(self, version: int, within: float) -> None:
-        self.version, self._within = version, within
+    def __init__(self, version: int, within: float, overruled: Callable[[str], object]) -> None:
+        self.version, self._within, self._overruled = version, within, overruled
         self._found: dict[str, str] = {}
         """By incarnation: why it could not, empty where it has."""
 
@@ -35,6 +35,9 @@ class Staging:
             await member.while_alive(member.stage(self.version, self._within))
         except MemberError as error:
             self._found[member.incarnation] = str(error)
+        except Overruled as found:
+            self._found[member.incarnation] = str(found)
+            self._overruled(str(found))
         else:
             self._found[member.incarnation] = ""
 

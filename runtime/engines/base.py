@@ -216,7 +216,8 @@ class Engine(Protocol):
 
         A repeat for the resident version gives the digests again. Raises NotStaged, EngineBusy while a
         request runs (frozen ones may wait), InstallFailed when the weights are in doubt, any other EngineError
-        when it was not answered.
+        when it was not answered. One that installs in place raises WeightsError where it failed before it had put a
+        byte: what is resident stays, and it may be given again.
         """
         ...
 

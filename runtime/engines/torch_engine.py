@@ -24,7 +24,7 @@ from typing import Any, Self, TypeVar
 
 import torch
 
-from ..weights import BucketSource, Manifest
+from ..weights import BucketSource, Manifest, WeightsError
 from .base import (
     AbortOutcome,
     EngineBusy,
@@ -276,11 +276,14 @@ class TorchEngine:
         staged = weights.require_staged(version)
         self._require_idle("commit weights")
         self._model.require_memory("commit weights")
+        before = weights.changes
         try:
             weights.put(staged)
             require_caches_reset(self.caches, self._reset_caches())
             digests = {_RANK: weights.digest()}
         except Exception as problem:
+            if isinstance(problem, WeightsError) and weights.changes == before:
+                raise
             self._broken = f"the install of version {version} failed: {problem!r}"
             weights.doubt()
             self._scheduler.fail_all(self._broken)

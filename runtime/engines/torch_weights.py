@@ -5,21 +5,21 @@ Rules of this file:
 - What changes resident tensors runs on the engine's worker, while nothing is computed; each such change is
   counted before it begins, so that who reads meanwhile knows that what he read is worth nothing.
 - One version is staged at most: the next staging frees it before it takes memory of its own. So does an install,
-  a release of memory, and a staging that fails.
+  a release of memory, and a staging that fails or is given up, whoever still holds its error: frames let go of it.
 - Staging gives way to the engine where processors are few; the digest of an install, for which everybody waits,
   takes all of them.
 - In place there is no second copy: staging only judges whether the version fits, and the install writes verified
-  buckets over what is resident. One that breaks off leaves a mixture, which is never served.
+  buckets over what is resident. One that breaks off after the first byte leaves a mixture, which is never served.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,7 +33,6 @@ from ..weights.staging import Receiving, stage_for
 from .base import NotStaged
 from .torch_model import TorchModel
 
-_log = logging.getLogger(__name__)
 NICENESS, MOST_THREADS = 10, 8
 """Of the thread that stages; of those that compute an install's digest."""
 
@@ -45,6 +44,11 @@ class Staged:
     manifest: Manifest
     tensors: dict[str, torch.Tensor] | None
     source: BucketSource
+
+    def free(self) -> None:
+        """It is not to be committed any more: its memory is free, whoever still refers to it."""
+        if self.tensors is not None:
+            self.tensors.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,12 @@ class TorchWeights:
         async with self._one_at_a_time:
             if not self._is_there(manifest):
                 self._require_same_frozen(manifest)
-                await accept(await self._receive(manifest, source))
+                staged = await self._receive(manifest, source)
+                try:
+                    await accept(staged)
+                except Exception:
+                    staged.free()
+                    raise
 
     async def _receive(self, manifest: Manifest, source: BucketSource) -> Staged:
         if self.in_place:
@@ -94,22 +103,25 @@ class TorchWeights:
         await self.end()
         self._stop = stop = threading.Event()
         road, loop = _Stoppable(source, stop), asyncio.get_running_loop()
-        work = self._receiving = loop.run_in_executor(self._stager, stage_for, manifest, road, self.holding)
+        work = self._receiving = loop.run_in_executor(self._stager, _received, manifest, road, self.holding)
+        work.add_done_callback(self._forget)
         try:
-            tensors = await asyncio.shield(work)
+            return Staged(manifest, await asyncio.shield(work), source)
         finally:
             stop.set()
-        self._receiving = None
-        return Staged(manifest, tensors, source)
+
+    def _forget(self, work: asyncio.Future[dict[str, torch.Tensor]]) -> None:
+        """Let go of what a staging has brought: whoever waits has it, and its error may be nobody's to see."""
+        if self._receiving is work:
+            self._receiving = None
+        if not work.cancelled():
+            work.exception()
 
     async def end(self) -> None:
         """A staging that nobody waits for any more ends, and its memory is free."""
         self._stop.set()
         if self._receiving is not None:
-            work, self._receiving = self._receiving, None
-            await asyncio.wait((work,))
-            if not work.cancelled() and (problem := work.exception()) is not None:
-                _log.debug("a staging that nobody waits for has failed: %r", problem)
+            await asyncio.wait((self._receiving,))
 
     async def close(self) -> None:
         """Nothing is staged any more."""
@@ -160,17 +172,28 @@ class TorchWeights:
         return self.staged
 
     def put(self, staged: Staged) -> None:
-        """Write it over the resident tensors, whose addresses stay. What it raises leaves them in doubt."""
-        self.changes += 1
-        self.resident, self._manifest = False, None
+        """Write it over the resident tensors, whose addresses stay.
+
+        What it raises leaves them in doubt, but for WeightsError before a change was counted.
+        """
         if staged.tensors is not None:
-            self._model.replace(staged.tensors)
+            self._overwrite()
+            try:
+                self._model.replace(staged.tensors)
+                self._model.synchronize()
+            finally:
+                staged.free()
         else:
             manifest = staged.manifest
+            places = self.holding.places(manifest.version, manifest.tensors)
             with torch.no_grad():
-                Receiving(manifest, self.holding.places(manifest.version, manifest.tensors)).receive(staged.source)
+                Receiving(manifest, places, begins=self._overwrite).receive(staged.source)
+            self._model.synchronize()
         self.staged = None
-        self._model.synchronize()
+
+    def _overwrite(self) -> None:
+        self.changes += 1
+        self.resident, self._manifest = False, None
 
     def serve(self, staged: Staged) -> None:
         """What was put is what is served now."""
@@ -181,7 +204,8 @@ class TorchWeights:
         self.resident, self.staged = False, None
 
     def release(self) -> None:
-        """Free all memory."""
+        """Free all memory; a staging that is on its way ends at its next bucket."""
+        self._stop.set()
         self.changes += 1
         self.staged, self.resident = None, False
         self._model.release()
@@ -228,6 +252,15 @@ class _Stoppable:
             if self._stop.is_set():
                 raise WeightsError(f"the staging of version {manifest.version} was given up")
             yield found
+
+
+def _received(manifest: Manifest, source: BucketSource, holding: Holding) -> dict[str, torch.Tensor]:
+    """`stage_for`, whose error holds nothing of what was received."""
+    try:
+        return stage_for(manifest, source, holding)
+    except Exception as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
 
 
 def _give_way() -> None:

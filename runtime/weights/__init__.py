@@ -6,6 +6,7 @@ Manifests are read where there is no torch: it is imported only by what touches 
 from .config import WeightsConfig
 from .digest import canonical_tensors, digest_of, tensor_digest
 from .manifest import Bucket, Manifest, ManifestError, ManifestStore, Piece, TensorEntry
+from .mapping import OutOfReach
 from .opening import WeightSource, WeightStore, open_source, open_store
 from .packing import tally
 from .shm import ShmPublisher, ShmReader, remove_run
@@ -17,6 +18,7 @@ __all__ = [
     "Manifest",
     "ManifestError",
     "ManifestStore",
+    "OutOfReach",
     "Piece",
     "ShmPublisher",
     "ShmReader",

@@ -18,7 +18,7 @@ from ...protocol.generated import weights_pb2 as pb
 from .calling import Caller, Lost, retried
 from .groups import Group, GroupLost, nccl_device, own_host, reach_store
 from .manifest import Manifest
-from .mapping import WeightsError
+from .mapping import OutOfReach, WeightsError
 
 ATTEMPTS = 8
 """How many groups a replica enters for one version before it gives up."""
@@ -63,7 +63,7 @@ class BroadcastSource:
                     except GroupLost as lost:
                         why = str(lost)
                         said.put(pb.JoinRequest(again=pb.JoinAgain(group=proposal.group, start=start)))
-                raise WeightsError(f"version {manifest.version}: {ATTEMPTS} broadcasts in a row were lost: {why}")
+                raise OutOfReach(f"version {manifest.version}: {ATTEMPTS} broadcasts in a row were lost: {why}")
         finally:
             said.put(None)
 
@@ -82,7 +82,7 @@ class BroadcastSource:
                     try:
                         store = reach_store(host, int(port), self._within)
                     except GroupLost as lost:
-                        raise WeightsError(f"{lost}: open the way to the trainer's host for it") from lost
+                        raise OutOfReach(f"{lost}: open the way to the trainer's host for it") from lost
                     said.put(pb.JoinRequest(confirmed=pb.JoinConfirmed(group=proposal.group)))
                 case "enter" if answer.enter.group == proposal.group:
                     return proposal, store

@@ -27,7 +27,7 @@ from ...protocol.sources import AccessError
 from ...protocol.tokens import read_token
 from ..files import write_durably
 from .manifest import Manifest
-from .mapping import WeightsError
+from .mapping import OutOfReach, WeightsError
 
 SOURCE = "source.json"
 """In the folder of manifests: where the trainer's process answers."""
@@ -54,14 +54,16 @@ def write_source(manifests: Path, address: str, life: str) -> None:
 
 
 def read_source(manifests: Path) -> str:
-    """Where the trainer answers. Raises WeightsError when nobody has said it, or not so that it can be read."""
+    """Where the trainer answers. Raises OutOfReach while nobody has said it, WeightsError when it says no address."""
     path = Path(manifests) / SOURCE
     try:
         address = json.loads(path.read_bytes())["address"]
     except FileNotFoundError:
         text = f"{path} does not exist: start the trainer of the run, with the same folder of manifests"
-        raise WeightsError(text) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutOfReach(text) from None
+    except OSError as error:
+        raise OutOfReach(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WeightsError(f"{path} does not say where the trainer answers ({error})") from error
     return str(address)
 
@@ -179,7 +181,7 @@ def retried(caller: Caller, manifest: Manifest, fetch: Callable[[int], Iterator[
     """The buckets that `fetch` gives, begun again from the first that is missing while the road is lost.
 
     It is tried again until nothing has come for the caller's bound, and once at least: who has rested for long may
-    have been given up. Raises WeightsError after that.
+    have been given up. Raises OutOfReach after that.
     """
     start, since, losses = 0, time.monotonic(), 0
     while start < len(manifest.buckets):
@@ -193,5 +195,5 @@ def retried(caller: Caller, manifest: Manifest, fetch: Callable[[int], Iterator[
             losses, waited = losses + 1, time.monotonic() - since
             if losses > 1 and waited + PAUSE_S > caller.within:
                 text = f"version {manifest.version}: bucket {start} did not come in {waited:.1f} s: {lost}"
-                raise WeightsError(text) from lost
+                raise OutOfReach(text) from lost
             time.sleep(PAUSE_S)

@@ -29,6 +29,10 @@ class WeightsError(Exception):
     """Weights that cannot be staged: they do not fit the engine, or did not arrive whole."""
 
 
+class OutOfReach(WeightsError):
+    """Nothing came, and nothing that came was wrong: the road cannot be used now, a later try may find it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pack:
     r"""Resident tensors whose whole name matches `pattern` are made of `parts`, in their order.

@@ -27,7 +27,7 @@ from .calling import write_source
 from .config import WeightsConfig
 from .lending import Lender
 from .manifest import Manifest, ManifestError, ManifestStore
-from .mapping import WeightsError
+from .mapping import OutOfReach, WeightsError
 from .opening import WeightStore
 from .sending import Broadcasts, Receiver, pass_on
 from .slots import boot, own_device
@@ -103,7 +103,7 @@ class WeightsServicer(rpc.WeightsServicer):
         except Unwanted as unwanted:
             await _refuse(context, unwanted)
         except WeightsError as error:
-            await _refuse(context, Unwanted(StatusCode.NOT_FOUND, str(error)))
+            await _refuse(context, _lacking(error))
         except TimeoutError:
             _log.warning(
                 "%s took nothing of version %d for %g s", request.wanted.receiver, request.wanted.version,
@@ -111,6 +111,8 @@ class WeightsServicer(rpc.WeightsServicer):
             )  # fmt: skip
             # An answer would wait behind what is not taken. Cancelled, the call is over at once.
             raise asyncio.CancelledError from None
+        except Exception as error:
+            await _refuse(context, _unforeseen(request.wanted.version, error))
 
     async def Join(self, request_iterator: Any, context: Context) -> None:
         try:
@@ -129,17 +131,20 @@ class WeightsServicer(rpc.WeightsServicer):
             if begin.boot != boot():
                 text = "ipc is for processes of one host, and the receiver is on another: take another road"
                 raise Unwanted(StatusCode.FAILED_PRECONDITION, text)
+        except Unwanted as unwanted:
+            await _refuse(context, unwanted)
+        try:
             lent = self._lender.lend(manifest, begin, request_iterator, self._weights.within)
             async with aclosing(lent) as answers:
                 async for answer in answers:
                     await context.write(answer)
-        except Unwanted as unwanted:
-            await _refuse(context, unwanted)
         except TimeoutError:
             text = f"a slot was not given back for {self._weights.within:g} s"
             await _refuse(context, Unwanted(StatusCode.ABORTED, text))
-        except (WeightsError, OSError, RuntimeError) as error:
-            await _refuse(context, Unwanted(StatusCode.NOT_FOUND, str(error)))
+        except WeightsError as error:
+            await _refuse(context, _lacking(error))
+        except Exception as error:
+            await _refuse(context, _unforeseen(manifest.version, error))
 
     async def _first(self, requests: Any, kind: str) -> Any:
         """What a call of the receiver begins with. Raises Unwanted for anything else, or nothing."""
@@ -158,6 +163,8 @@ class WeightsServicer(rpc.WeightsServicer):
             manifest = await asyncio.to_thread(self._manifests.get, wanted.version)
         except (FileNotFoundError, ManifestError) as error:
             raise Unwanted(StatusCode.NOT_FOUND, str(error)) from error
+        except Exception as error:
+            raise _unforeseen(wanted.version, error) from error
         if manifest.digest != wanted.digest:
             raise Unwanted(
                 StatusCode.FAILED_PRECONDITION,
@@ -182,6 +189,17 @@ async def drawn(readers: ThreadPoolExecutor, items: Generator[T, None, None]) ->
     finally:
         # A thread may be in the middle of drawing: the items are closed after it.
         drawing.add_done_callback(lambda _: items.close())
+
+
+def _lacking(error: WeightsError) -> Unwanted:
+    """The store does not give it: for good, or it cannot now, and then the receiver comes again within its bound."""
+    return Unwanted(StatusCode.UNAVAILABLE if isinstance(error, OutOfReach) else StatusCode.NOT_FOUND, str(error))
+
+
+def _unforeseen(version: int, error: Exception) -> Unwanted:
+    _log.error("version %d could not be sent", version, exc_info=error)
+    text = f"version {version} could not be sent: {error!r}. The trainer's log says where"
+    return Unwanted(StatusCode.FAILED_PRECONDITION, text)
 
 
 async def _refuse(context: Context, unwanted: Unwanted) -> NoReturn:

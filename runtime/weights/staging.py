@@ -10,7 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from .digest import new_digest, slices
@@ -34,10 +34,10 @@ class BucketSource(Protocol):
 class Receiving:
     """Puts the buckets of one version to their places, each once and verified."""
 
-    def __init__(self, manifest: Manifest, places: list[Place]) -> None:
-        """`places`: of the manifest's tensors, in their order."""
+    def __init__(self, manifest: Manifest, places: list[Place], begins: Callable[[], None] | None = None) -> None:
+        """`places`: of the manifest's tensors, in their order; `begins`: called before the first byte is put."""
         self.manifest = manifest
-        self._places = places
+        self._places, self._begins = places, begins
         self._missing = set(range(len(manifest.buckets)))
 
     def put(self, number: int, content: memoryview | torch.Tensor) -> None:
@@ -59,6 +59,9 @@ class Receiving:
             received = torch.frombuffer(bytearray(content) if content.readonly else content, dtype=torch.uint8)
         else:
             received = content
+        if self._begins is not None:
+            self._begins()
+            self._begins = None
         start = 0
         for piece in bucket.pieces:
             self._places[piece.tensor].put(piece.offset, received[start : start + piece.length])

@@ -7,7 +7,9 @@ Rules of this file:
 - What waits for the engine runs beside the gate's other outputs; commands reach the engine in the order
   in which they were emitted.
 - What the engine cannot do leaves its device or weights in doubt: that is a fault, or a failed install. What
-  it cannot answer at the moment leaves nothing in doubt: it is asked again, as long as the gate asks for it.
+  it cannot answer at the moment leaves nothing in doubt: it is asked again, as long as the gate asks for it. So is
+  an install whose version is not staged any more, or whose road is out of reach.
+- An install has the engine's one place to stage for itself: whatever else is on its way there is ended.
 - Why the gate was poisoned is kept for as long as this life lasts: the table only says that it is.
 """
 
@@ -26,6 +28,7 @@ from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
 from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NoStaging, NotStaged
 from ..tracelog import TraceLog
+from ..weights import OutOfReach
 from .verifying import Proof, verify
 
 if TYPE_CHECKING:
@@ -34,6 +37,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 WATCH_S, AGAIN_S = 0.5, 0.2
 """How often the engine is looked at while nothing is heard of it, and the pause before it is asked again."""
+
+
+class StaleTerm(Exception):
+    """Who asks was overruled: a controller of a higher term has claimed the gate."""
+
+
+class Overtaken(Exception):
+    """An install has the engine's place to stage; it can be asked again after it."""
 
 
 class LeaseSide(Protocol):
@@ -70,6 +81,8 @@ class GateActions:
         self._engine, self._manifests, self._source = engine, manifests, source
         self._group = Tasks()
         self._running: set[asyncio.Task[None]] = set()
+        self._stagings: dict[asyncio.Timeout, int] = {}
+        """What ends each staging that is on its way, and its version."""
         self._question: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -171,6 +184,10 @@ class GateActions:
         self._question = self._insist("rest", lambda: self._quiesce(epoch), lambda: self._is_draining(epoch))
 
     async def start_install(self, instance: str, epoch: int, version: int) -> None:
+        now = asyncio.get_running_loop().time()
+        for end, staged in self._stagings.items():
+            if staged != version and not end.expired():
+                end.reschedule(now)
         self._spawn(self._install(epoch, version))
 
     async def release_memory(self, instance: str, lend: str) -> None:
@@ -195,12 +212,29 @@ class GateActions:
 
     # -- weights ---------------------------------------------------------------------------------
 
-    async def stage(self, version: int) -> Manifest:
-        """Receive and verify a version beside the resident one.
+    async def stage(self, version: int, term: int) -> Manifest:
+        """Receive and verify a version beside the resident one, as the controller of `term` asks.
 
-        Raises FileNotFoundError, ManifestError, WeightsError, NoStaging where there is no road for weights, another
-        EngineError while memory is lent; what is resident stays.
+        Raises StaleTerm, Overtaken by an install of another version, FileNotFoundError, ManifestError, WeightsError,
+        NoStaging where there is no road for weights, another EngineError while memory is lent; what is resident stays.
         """
+        if term < self.live.term:
+            raise StaleTerm(f"term {self.live.term} rules {self.replica}, term {term} asked: claim the gate first")
+        if self.is_installing:
+            raise Overtaken(f"weights are being installed: stage version {version} after it")
+        end = asyncio.timeout(None)
+        self._stagings[end] = version
+        try:
+            async with end:
+                return await self._receive(version)
+        except TimeoutError as error:
+            if not end.expired():
+                raise
+            raise Overtaken(f"an install began before version {version} was staged: stage it after it") from error
+        finally:
+            del self._stagings[end]
+
+    async def _receive(self, version: int) -> Manifest:
         if self._manifests is None or self._source is None:
             raise NoStaging(f"version {version} cannot be staged here: give manifests and a source of buckets")
         manifest = await asyncio.to_thread(self._manifests.get, version)
@@ -229,7 +263,10 @@ class GateActions:
         self.proof.set(version, digests)
 
     async def _commit(self, epoch: int, version: int) -> dict[str, str]:
-        """What the ranks hold once the version is resident; asked again while an engine that is well cannot answer."""
+        """What the ranks hold once the version is resident; asked again while nothing is in doubt and it did not come.
+
+        The gate's window bounds it.
+        """
         while True:
             try:
                 # Memory that was lent to the trainer, if it was.
@@ -237,11 +274,11 @@ class GateActions:
                 try:
                     return await self._engine.commit(version)
                 except NotStaged:
-                    await self.stage(version)
+                    await self._receive(version)
                     return await self._engine.commit(version)
-            except (InstallFailed, EngineBusy, NotStaged):
+            except (InstallFailed, EngineBusy, NoStaging):
                 raise
-            except EngineError as error:
+            except (EngineError, OutOfReach) as error:
                 if not self._engine.health().ok:
                     raise
                 _log.warning("%s: the install of version %d was not answered: %r", self.replica, version, error)

@@ -11,6 +11,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import logging
 import math
 import uuid
 from itertools import groupby
@@ -24,17 +25,21 @@ from ...protocol.guard import caller_name
 from ...protocol.refusals import INCARNATION, MALFORMED, refuse
 from ...statemachines.sorts import Ending
 from ..engines import EngineError, NoStaging, Request, Token
-from ..weights import ManifestError, WeightsError
+from ..weights import ManifestError, OutOfReach, WeightsError
 from .door import Call, Refusal
 from .front import Front
+from .gate import Overtaken, StaleTerm
 from .leases import LOST
 from .run import Run
 
+_log = logging.getLogger(__name__)
 Context = aio.ServicerContext[Any, Any]
 ID_LIMIT = 256
 """The longest request id or session, in bytes: every reply of the gate names its leases."""
 WEIGHTS = "WEIGHTS"
 """The reason of a refused staging."""
+STALE_TERM = "STALE_TERM"
+"""As the gate's own: a controller of a higher term rules."""
 _REASONS = {
     "stop": pb.FINISH_REASON_STOP,
     "length": pb.FINISH_REASON_LENGTH,
@@ -96,20 +101,28 @@ class RolloutServicer(rpc.RolloutServicer):
         return pb.AbortAnswer(running=running)
 
     async def Stage(self, request: pb.StageRequest, context: Context) -> pb.StageAnswer:
+        code, reason, retry = StatusCode.FAILED_PRECONDITION, WEIGHTS, False
         try:
-            manifest = await self._front.gate.stage(request.version)
-        except FileNotFoundError as error:
-            await self._refuse(context, StatusCode.NOT_FOUND, WEIGHTS, str(error), retry=False, event="Stage")
-        except (ManifestError, WeightsError) as error:
-            await self._refuse(context, StatusCode.FAILED_PRECONDITION, WEIGHTS, str(error), retry=False, event="Stage")
+            manifest = await self._front.gate.stage(request.version, request.term)
         except NoStaging:
             return pb.StageAnswer(version=request.version, at_install=True)
-        except EngineError as error:
-            # Its memory is lent, or it ends: what is resident stays, and a later install stages by itself.
-            await self._refuse(context, StatusCode.FAILED_PRECONDITION, WEIGHTS, str(error), retry=True, event="Stage")
-        return pb.StageAnswer(
-            version=request.version, digests=manifest.rank_digests(sorted(self._front.gate.live.ranks))
-        )
+        except StaleTerm as error:
+            reason, text = STALE_TERM, str(error)
+        except FileNotFoundError as error:
+            code, text = StatusCode.NOT_FOUND, str(error)
+        except (ManifestError, WeightsError) as error:
+            retry, text = isinstance(error, OutOfReach), str(error)
+        except (EngineError, Overtaken) as error:
+            # Its memory is lent, it installs, or it ends: what is resident stays, and an install stages by itself.
+            retry, text = True, str(error)
+        except Exception as error:
+            _log.exception("version %d could not be staged", request.version)
+            text = f"version {request.version} could not be staged: {error!r}. Its replica's log says where"
+        else:
+            return pb.StageAnswer(
+                version=request.version, digests=manifest.rank_digests(sorted(self._front.gate.live.ranks))
+            )
+        await self._refuse(context, code, reason, text, retry=retry, event="Stage")
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -167,7 +180,7 @@ class RolloutServicer(rpc.RolloutServicer):
             "event": event,
             "state": self._front.gate.live.state,
             "retry": "true" if retry else "false",
-            "fence": "true" if reason == INCARNATION else "false",
+            "fence": "true" if reason in (INCARNATION, STALE_TERM) else "false",
         }
         await refuse(context, code, reason, text, facts, None)
 

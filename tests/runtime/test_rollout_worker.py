@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from sluicegate.protocol.client import Refused as ControlRefused
-from sluicegate.protocol.generated import rollout_pb2
 from sluicegate.statemachines.sorts import Mode
 
 from ..support.rollout_kit import Driven, Refused, Weights, driven, first_tokens, judged, worker_process
@@ -228,7 +227,7 @@ async def test_staging_leaves_what_is_served(replica: Driven) -> None:
     await replica.update(version)
     manifest = replica.weights.publish(version + 1)
     before = await replica.generate(seed=5)
-    staged = await replica.data.Stage(rollout_pb2.StageRequest(version=version + 1))
+    staged = await replica.stage(version + 1)
     assert dict(staged.digests) == manifest.rank_digests(["0"])
     assert (await replica.generate(seed=5)).ids == before.ids
     await replica.update(version + 1)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sluicegate.protocol.generated import rollout_pb2
 from sluicegate.runtime.engines import AbortOutcome, TorchEngine
 from sluicegate.runtime.workers.records import LeaseStore
 from sluicegate.statemachines.sorts import Mode
@@ -138,10 +137,10 @@ async def test_a_corrupt_bucket_poisons_the_gate_that_installs_it_and_nothing_el
         for one in (sick, well):
             await one.update(1)
         weights.publish(2)
-        await well.data.Stage(rollout_pb2.StageRequest(version=2))
+        await well.stage(2)
         corrupt(weights, 2)
         with pytest.raises(Exception, match="corrupt"):
-            await sick.data.Stage(rollout_pb2.StageRequest(version=2))
+            await sick.stage(2)
         assert (await sick.now()).state == "OPEN"
         assert (await sick.generate()).versions == [1] * 8
         await sick.seal()

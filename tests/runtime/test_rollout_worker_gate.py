@@ -9,7 +9,6 @@ import pytest
 from grpc import StatusCode, aio
 
 from sluicegate.protocol.client import Refused as ControlRefused
-from sluicegate.protocol.generated import rollout_pb2
 from sluicegate.protocol.generated.gate_service import GATE
 from sluicegate.protocol.refusals import detail
 from sluicegate.runtime.engines import TorchEngine
@@ -98,7 +97,7 @@ async def test_nothing_is_staged_while_the_device_is_lent(weights: Weights) -> N
         await gate.drain()
         await command(gate, "lend", lend="x")
         with pytest.raises(aio.AioRpcError) as refused:
-            await gate.data.Stage(rollout_pb2.StageRequest(version=2), timeout=20)
+            await gate.stage(2)
         found = detail(refused.value, GATE.reply)
         assert found is not None
         assert (refused.value.code(), found.reason, found.retry) == (StatusCode.FAILED_PRECONDITION, "WEIGHTS", True)

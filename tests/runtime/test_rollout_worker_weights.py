@@ -12,7 +12,7 @@ import torch
 from grpc import StatusCode, aio
 from sharded_engine import LAYOUT, Damage, ShardedEngine, canonical
 
-from sluicegate.protocol.generated import front_pb2, front_pb2_grpc, rollout_pb2
+from sluicegate.protocol.generated import front_pb2, front_pb2_grpc
 from sluicegate.runtime.controller.digests import differing, held_by
 from sluicegate.runtime.engines import TorchEngine
 from sluicegate.runtime.engines.torch_model import TorchModel
@@ -80,7 +80,7 @@ async def test_a_corrupted_bucket_in_place_poisons_that_replica_and_only_it(weig
             assert (await gate.generate()).versions == [1] * 8
         weights.publish(2)
         for gate in (damaged, whole):
-            await gate.data.Stage(rollout_pb2.StageRequest(version=2), timeout=20)
+            await gate.stage(2)
             assert (await gate.now()).state == "OPEN"
             await gate.seal()
             await gate.drain()
@@ -262,7 +262,7 @@ async def test_a_bucket_that_one_rank_gets_wrong_costs_its_replica_and_only_it(
         versions.publish(2)
         if not in_place:
             with pytest.raises(aio.AioRpcError, match=DAMAGES[damage]) as refused:
-                await damaged.data.Stage(rollout_pb2.StageRequest(version=2), timeout=20)
+                await damaged.stage(2)
             assert refused.value.code() == StatusCode.FAILED_PRECONDITION
             assert (await damaged.now()).state == "OPEN"
             assert dict((await digests(damaged)).digests) == versions.publish(1).layouts["two"]

@@ -118,7 +118,8 @@ class Case(Requests):
                 await self._look(data, "Rollout/Abort", rollout_pb2.AbortRequest(request_id=lease))
             case "stage":
                 version = 2**32 - 1 if drawn.number == 2**32 - 1 else self._version(drawn.number)
-                await self._look(data, "Rollout/Stage", rollout_pb2.StageRequest(version=version))
+                request = rollout_pb2.StageRequest(version=version, term=self.life.now.term)
+                await self._look(data, "Rollout/Stage", request)
             case "get":
                 reply = await self._look(control, "Gate/Get", gate_pb2.GateGetRequest(instance=ours["replica"]))
                 self._shows(self.life.gate, GATE, ours["replica"], gate_pb2.GateReply.FromString(reply))

@@ -197,6 +197,11 @@ class Driven:
         await self.gate.drain(term=self.term, epoch=self.epoch, operation_id=self.operation("drain"))
         return await self.until(lambda g: g.quiet == g.ranks)
 
+    async def stage(self, version: int, *, term: int | None = None, within: float = 20.0) -> rollout_pb2.StageAnswer:
+        """As the controller that claimed the gate, or one of another term. Raises AioRpcError."""
+        request = rollout_pb2.StageRequest(version=version, term=self.term if term is None else term)
+        return await self.data.Stage(request, timeout=within)
+
     async def install(self, version: int) -> Any:
         digests = self.weights.publish(version).rank_digests((await self.now()).ranks)
         await self.gate.install(
