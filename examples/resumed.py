@@ -23,16 +23,19 @@ import random
 import secrets
 import signal
 import sys
+import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from transformers.utils import logging
 
 from sluicegate.protocol.client import CallError
 from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import StoreError
 from sluicegate.protocol.tasks import Tasks
 from sluicegate.runtime.checkpoints import Checkpoints, ResumeError, Run, RunState, forget_weights
 from sluicegate.runtime.config import as_json
@@ -44,6 +47,7 @@ from sluicegate.runtime.controller.trainer import TrainerError, TrainerHandle, T
 from sluicegate.runtime.demo.batch import samples_of
 from sluicegate.runtime.demo.production import Agents, Group
 from sluicegate.runtime.demo.record import Record
+from sluicegate.runtime.files import write_durably
 from sluicegate.runtime.launcher import Launcher, Worker
 from sluicegate.runtime.models import CharTokenizer, make_tiny_qwen3, save_model_folder
 from sluicegate.runtime.sessions import Prompt, Router, Sessions, SessionSettings, Workers
@@ -57,6 +61,7 @@ from sluicegate.runtime.weights.config import WeightsConfig
 from sluicegate.runtime.workers.config import RolloutConfig, TrainerConfig
 from sluicegate.runtime.workers.process import open_log
 
+T = TypeVar("T")
 REPLICAS = ("r0", "r1")
 START_S, WITHIN_S = 240.0, 120.0
 """How long a process may take to start, and one command to the trainer or the controller."""
@@ -102,17 +107,23 @@ class Resumed:
         """The run's name: drawn once, and the same in each of its lives."""
         path = self.folder / "name"
         if not path.exists():
-            path.write_text(f"resumed-{secrets.token_hex(4)}")
-            model = make_tiny_qwen3(self.tokenizer.vocab_size, hidden=32)
-            save_model_folder(self.folder / "model", model, self.tokenizer)
-            (self.folder / "processes").mkdir()
+            write_durably(path, f"resumed-{secrets.token_hex(4)}".encode())
         return path.read_text()
 
+    def prepare(self) -> None:
+        """Make what processes start from, where an earlier life did not: the model appears as a whole."""
+        (self.folder / "processes").mkdir(exist_ok=True)
+        if (self.folder / "model").exists():
+            return
+        with tempfile.TemporaryDirectory(prefix=".model.", dir=self.folder) as made:
+            save_model_folder(
+                Path(made) / "model", make_tiny_qwen3(self.tokenizer.vocab_size, hidden=32), self.tokenizer
+            )
+            (Path(made) / "model").rename(self.folder / "model")
+
     async def run(self) -> None:
-        # What an earlier life published could be served otherwise, before the restored weights are.
-        forget_weights(WEIGHTS, self.name)
+        self.prepare()
         async with AsyncExitStack() as stack:
-            stack.callback(forget_weights, WEIGHTS, self.name)
             store = stack.enter_context(contextlib.closing(SqliteStore(self.folder / "register.db")))
             register, roster = Register(store), Roster(store)
             self.kept = Run(
@@ -122,7 +133,10 @@ class Resumed:
             launcher = await stack.enter_async_context(
                 Launcher(self.folder / "processes", environment={"OMP_NUM_THREADS": "1"})
             )
-            self.supervisor = await stack.enter_async_context(Supervisor(roster, launcher))
+            self.supervisor = await stack.enter_async_context(
+                # What an earlier life published could be served otherwise, before the restored weights are.
+                Supervisor(roster, launcher, clear=lambda: forget_weights(WEIGHTS, self.name))
+            )
             self.client = await stack.enter_async_context(
                 ControllerClient.of_register(self.folder / "register.db", within=WITHIN_S)
             )
@@ -247,13 +261,8 @@ class Resumed:
         while updates is None or step < updates:
             groups = await self.gather(groups)
             try:
-                metrics = await trainer.train(f"batch-{step + 1}", samples_of(group for _, group in groups))
-                version = self.kept.register.next_version()
-                await trainer.publish(version)
-            except TrainerUndone as error:
-                say(f"tried again: {error}")
-                await asyncio.sleep(1)
-                continue
+                metrics = await done(trainer.train, f"batch-{step + 1}", samples_of(group for _, group in groups))
+                version = await done(self.publish, trainer)
             except TrainerError as error:
                 say(f"the trainer has ended: {error}")
                 trainer, step = await self.begin_again()
@@ -268,6 +277,12 @@ class Resumed:
             say(f"step {step}, version {version}: reward {metrics['reward']:.3f}, staleness {metrics['staleness']:.2f}")
             if step % self.wishes.save == 0:
                 await self.save(step)
+
+    async def publish(self, trainer: TrainerHandle) -> int:
+        """Publish under a new number, whatever became of the one before; the number."""
+        version = self.kept.register.next_version()
+        await trainer.publish(version)
+        return version
 
     async def gather(self, held: list[tuple[int, Group]]) -> list[tuple[int, Group]]:
         """Enough groups of which every token is fresh enough to be trained on, those that are held among them."""
@@ -334,6 +349,16 @@ class Resumed:
         )
 
 
+async def done(ask: Callable[..., Awaitable[T]], *given: Any) -> T:
+    """What the trainer answers once it can do it: as long as it cannot nothing has changed, and the same is asked."""
+    while True:
+        try:
+            return await ask(*given)
+        except TrainerUndone as error:
+            say(f"tried again: {error}")
+            await asyncio.sleep(1)
+
+
 def say(text: str) -> None:
     print(time.strftime("%H:%M:%S"), text, flush=True)
 
@@ -345,7 +370,7 @@ async def main(folder: Path, wishes: Wishes) -> int:
     logging.disable_progress_bar()
     try:
         await Resumed(folder, wishes).run()
-    except (CallError, ResumeError, CheckpointError, TrainerError, TimeoutError) as error:
+    except (CallError, ResumeError, CheckpointError, TrainerError, StoreError, TimeoutError) as error:
         print(f"the run could not go on: {error}; its logs are in {folder}/processes", file=sys.stderr)
         return 1
     return 0

@@ -18,7 +18,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import FileIO
@@ -46,6 +46,12 @@ _SCHEMA = (
 )
 _INSERT = "INSERT INTO entries (space, key, part, value, closed) VALUES "
 _ADD, _PUT = " ON CONFLICT DO NOTHING", " ON CONFLICT (space, key, part) DO UPDATE SET value = excluded.value"
+_RAISE_ANY = (
+    "INSERT INTO numbers SELECT ?, ? WHERE ? > 0 AND"
+    " coalesce((SELECT value FROM numbers WHERE name = ?), 0) <= ?"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value < excluded.value"
+)
+_RAISE = f"{_RAISE_ANY} RETURNING value"
 _ROWS = 64
 """The most entries of one statement."""
 _LOG_HEADER, _FRAME_HEADER = 32, 24
@@ -160,13 +166,12 @@ class SqliteStore:
 
     def raise_to(self, name: str, value: int, *, ruled_by: tuple[str, int] | None = None) -> bool:
         ruler, limit = ruled_by or ("", 0)
-        grow = (
-            "INSERT INTO numbers SELECT ?, ? WHERE ? > 0 AND"
-            " coalesce((SELECT value FROM numbers WHERE name = ?), 0) <= ?"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value < excluded.value RETURNING value"
-        )
         with self._transaction() as connection:
-            return bool(connection.execute(grow, (name, value, value, ruler, limit)).fetchall())
+            return bool(connection.execute(_RAISE, (name, value, value, ruler, limit)).fetchall())
+
+    def raise_all(self, numbers: Mapping[str, int]) -> None:
+        with self._transaction() as connection:
+            connection.executemany(_RAISE_ANY, [(name, value, value, "", 0) for name, value in numbers.items()])
 
     def close(self) -> None:
         # Whoever is in the middle of a write may be waiting for a disk that never answers.
@@ -274,11 +279,11 @@ def _make_folder(folder: Path) -> None:
             os.close(parent)
 
 
-def claim(path: Path) -> FileIO:
+def claim(path: Path, *, mend: str = "use a file of its own") -> FileIO:
     """Be the only one that opens this path so, for as long as the returned file is open; its process's end lets go.
 
     The lock is of the open file and not of the process: a second claim of the same process fails too, and a file
-    that is opened and closed beside it lets nothing go.
+    that is opened and closed beside it lets nothing go. Raises StoreError, with `mend` for who is not to end another.
     """
     file = FileIO(os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+")
     try:
@@ -286,7 +291,7 @@ def claim(path: Path) -> FileIO:
     except BlockingIOError:
         holder = os.pread(file.fileno(), 32, 0).decode(errors="replace").strip() or "another"
         file.close()
-        raise StoreError(f"{path}: process {holder} writes it: end that one, or use a file of its own") from None
+        raise StoreError(f"{path}: process {holder} writes it: end that one, or {mend}") from None
     except BaseException:
         file.close()
         raise

@@ -5,16 +5,16 @@ Rules of this file:
 - An entry is a part of a key in a space. `write` stores all of its changes or none, and when it
   returns they are as safe as the store's durability says.
 - A write that depends on what is there is named as such, and decided where the data lie: `Add`,
-  `advance`, `raise_to`. Nobody reads, decides and then writes.
+  `advance`, `raise_to`, `raise_all`. Nobody reads, decides and then writes.
 - Look-ups wait for no flush and no network: a store whose data lie elsewhere reads them when it is
-  opened, and keeps them. Only `write`, `advance` and `raise_to` wait.
+  opened, and keeps them. Only `write`, `advance`, `raise_to` and `raise_all` wait.
 - A key that was closed is forgotten when it is old, or when too many are kept; an open one only by `Drop`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -131,6 +131,10 @@ class Store(Protocol):
         """
         ...
 
+    def raise_all(self, numbers: Mapping[str, int]) -> None:
+        """Set each number that is lower than its value here to it: all of them in one write, or none."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -197,6 +201,10 @@ class MemoryStore:
         if lower:
             self._numbers[name] = value
         return lower
+
+    def raise_all(self, numbers: Mapping[str, int]) -> None:
+        for name, value in numbers.items():
+            self.raise_to(name, value)
 
     def close(self) -> None:
         pass

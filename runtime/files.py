@@ -10,9 +10,12 @@ from pathlib import Path
 def write_durably(path: Path, content: bytes) -> None:
     """Replaces `path` by `content`: written beside it, synced, renamed, and the folder synced.
 
-    Raises OSError when the disk refuses; then `path` is as it was and nothing is left beside it.
+    Raises OSError when the disk refuses, and nothing is left beside it. Then `path` is as it was, and so not there
+    where it is new; but where the folder alone could not be synced, a file that was replaced has the new content,
+    of which it is not known whether it outlives a power cut.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not os.path.lexists(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -23,8 +26,13 @@ def write_durably(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError:
+        if is_new:
+            path.unlink(missing_ok=True)
+        raise

@@ -3,6 +3,7 @@
 Rules of this file:
 
 - A life is written down before its process starts, and ended in the roster once the system says it is gone.
+- Two never keep the processes of one roster: the second is refused before it ends anything.
 - Who rules comes and goes; what is kept goes on. An order is read from the roster, whoever wrote it.
 - What dies too often is held, with an alarm, until somebody releases it: nothing is started meanwhile.
 - What retires, or ends because another of its kind rules, is not replaced.
@@ -77,12 +78,14 @@ class Deaths:
 class Supervisor:
     """Keeps charges alive through `launcher`. Use as `async with`; leaving ends what it started.
 
-    `alarm` is called with a name and the reason when it is held.
+    `alarm` is called with a name and the reason when it is held. `clear` is called while no process of the run
+    lives: before the first is started, and after the last has ended. Entering raises StoreError where another
+    process keeps those of this roster, and then nothing of it was touched.
     """
 
     def __init__(
         self, roster: Roster, launcher: Launcher, budget: Budget | None = None,
-        alarm: Callable[[str, str], None] | None = None,
+        alarm: Callable[[str, str], None] | None = None, clear: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.roster, self.launcher, self.budget = roster, launcher, budget or Budget()
         self.workers: dict[str, Worker] = {}
@@ -93,12 +96,19 @@ class Supervisor:
         self._deaths: dict[str, Deaths] = {}
         self._group = Tasks()
         self._keeping: list[asyncio.Task[None]] = []
+        self._clear = clear
+        self._held = contextlib.ExitStack()
 
     async def __aenter__(self) -> Self:
-        for life in self.roster.living():
-            await _end_leftover(life)
-            self.roster.end(life.incarnation, "its supervisor ended")
-        await self._group.__aenter__()
+        with contextlib.ExitStack() as held:
+            held.enter_context(self.roster.alone())
+            for life in self.roster.living():
+                await _end_leftover(life)
+                self.roster.end(life.incarnation, "its supervisor ended")
+            self._clear()
+            held.callback(self._clear)
+            await self._group.__aenter__()
+            self._held = held.pop_all()
         self._keeping.append(self._group.create_task(self._obey()))
         return self
 
@@ -107,14 +117,15 @@ class Supervisor:
     ) -> None:
         for task in self._keeping:
             task.cancel()
-        try:
-            await self._group.__aexit__(kind, error, trace)
-        finally:
-            await self.launcher.stop_all()
-            for incarnation, worker in self.workers.items():
-                # Where it cannot be told any more, the next supervisor finds that it is gone.
-                with contextlib.suppress(StoreError):
-                    self.roster.end(incarnation, _said(worker.process.returncode))
+        with self._held:
+            try:
+                await self._group.__aexit__(kind, error, trace)
+            finally:
+                await self.launcher.stop_all()
+                for incarnation, worker in self.workers.items():
+                    # Where it cannot be told any more, the next supervisor finds that it is gone.
+                    with contextlib.suppress(StoreError):
+                        self.roster.end(incarnation, _said(worker.process.returncode))
 
     def keep(self, charge: Charge) -> None:
         """Keep `charge` alive from now on."""

@@ -10,6 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -93,8 +94,20 @@ class Checkpoints:
         self.folder = Path(folder)
 
     def paths(self) -> list[Path]:
-        """Where checkpoints lie, the oldest first; none of them has been looked at."""
-        found = ((_number(path), path) for path in self.folder.glob(f"{_PREFIX}*") if path.is_dir())
+        """Where checkpoints lie, the oldest first; none of them has been looked at.
+
+        Raises CheckpointError where the folder cannot be read: that it holds none is not known then.
+        """
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [entry.name for entry in entries if entry.is_dir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.folder}: its checkpoints cannot be told ({error.strerror}): give a folder that can be read"
+            ) from error
+        found = ((_number(path), path) for path in map(self.folder.joinpath, names))
         return [path for number, path in sorted(found) if number]
 
     def verify(self, path: Path) -> Checkpoint:
@@ -112,7 +125,8 @@ class Checkpoints:
         return Checkpoint(path, state)
 
     def latest(self) -> Found:
-        """The newest one that verifies. It may take long: every file of it is read."""
+        """The newest one that verifies. It may take long: every file of it is read. Raises CheckpointError as `paths`.
+        """
         passed_over: dict[str, str] = {}
         for path in reversed(self.paths()):
             try:
@@ -196,4 +210,4 @@ def _told(path: Path) -> Iterator[None]:
 def _number(path: Path) -> int:
     """The number of a checkpoint by its name; 0 for anything else."""
     digits = path.name.removeprefix(_PREFIX)
-    return int(digits) if digits.isdecimal() else 0
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0

@@ -56,17 +56,18 @@ def verify(folder: Path) -> None:
     if known != FORMAT:
         raise CheckpointError(f"{folder} has an index of format {known!r}; this reads format {FORMAT}")
     paths = [folder / name for name in files]
-    for name, path in zip(files, paths, strict=True):
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise CheckpointError(f"{folder / INDEX} names {name!r}, which lies outside: take another checkpoint")
-        if not path.is_file():
-            raise CheckpointError(f"{path} is missing: take another checkpoint")
     try:
+        for name, path in zip(files, paths, strict=True):
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise CheckpointError(f"{folder / INDEX} names {name!r}, which lies outside: take another checkpoint")
+            if not path.is_file():
+                raise CheckpointError(f"{path} is missing: take another checkpoint")
         for path, wanted, found in zip(paths, files.values(), _digests(paths), strict=True):
             if found != wanted:
                 raise CheckpointError(f"{path} was cut or altered after it was saved: take another checkpoint")
     except OSError as error:
-        raise CheckpointError(f"{error.filename or folder} cannot be read ({error.strerror})") from error
+        where = error.filename or folder
+        raise CheckpointError(f"{where} cannot be read ({error.strerror}): take another checkpoint") from error
 
 
 def _digests(paths: Iterable[Path]) -> list[str]:

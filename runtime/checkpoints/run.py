@@ -146,12 +146,23 @@ class Run:
     async def cold_start(self, trainer: Trains, cohort: Syncs) -> int:
         """Publish the first version, 0 in a new run, and open the gates with it; the version.
 
-        Raises ResumeError where the run has published before, and what `trainer` and `cohort` raise.
+        A run that ended before its first checkpoint begins again so, under a number above all that were taken.
+        Raises ResumeError where there is a checkpoint, or the register was lost, CheckpointError where that cannot be
+        told, StoreError, and what `trainer` and `cohort` raise.
         """
-        if (published := self.register.published) is not None:
+        if paths := self.checkpoints.paths():
+            raise ResumeError(f"{paths[-1]} is a checkpoint of this run: resume it cold, or begin one elsewhere")
+        published, numbered = self.register.published, self.manifests.versions()
+        if numbered and numbered[-1] > self.register.newest:
             raise ResumeError(
-                f"version {published} of this run is published: resume it from a checkpoint, or begin one elsewhere"
+                f"{self.manifests.folder} has a manifest of version {numbered[-1]}, of which the register knows "
+                "nothing: it was lost, and so were the terms that gates obey; begin a run elsewhere"
             )
+        if published is not None:
+            _log.warning(
+                "version %d is published, and no checkpoint was saved in %s: the run begins anew from the trainer's "
+                "weights as they are", published, self.checkpoints.folder,
+            )  # fmt: skip
         version = self.register.next_version()
         await trainer.publish(version)
         await cohort.sync(version)
@@ -195,25 +206,29 @@ class Run:
         return found.checkpoint
 
     def _number(self, checkpoint: Checkpoint) -> None:
-        """Raise every number above all that were taken, and put the checkpoint's manifests back."""
+        """Raise every number above all that were taken, and put the checkpoint's manifests back.
+
+        What is done again after it was interrupted comes to the same numbers.
+        """
         state, kept = checkpoint.state, checkpoint.manifests
         if state.run != self.name:
             raise ResumeError(f"{checkpoint.path} is of run {state.run!r}, this is {self.name!r}: give its folder")
         there, needed = self.manifests.versions(), kept.versions()
         manifests_survive = bool(there) and there[-1] >= needed[-1]
+        register_survives = self.register.newest >= state.newest and self.register.term >= state.term
+        leap = 0 if register_survives else LEAP
+        if leap:
+            _log.warning("the register is older than %s: terms, epochs and lives leap by %d", checkpoint.path, leap)
+        newest = max(state.newest, *there, *needed) + (0 if manifests_survive else leap)
+        self.roster.restore({name: count + leap for name, count in state.lives.items()})
+        # Last of the numbers: it tells whether all were raised. Before the manifests: those of the checkpoint must
+        # not pass for ones that survived.
+        self.register.restore(term=state.term + leap, epoch=state.epoch + leap, newest=newest)
         try:
             for version in needed:
                 self.manifests.put(kept.get(version))
         except (OSError, ManifestError) as error:
             raise ResumeError(f"the manifests of {checkpoint.path} cannot be put back: {error}") from error
-        register_survives = self.register.newest >= state.newest and self.register.term >= state.term
-        leap = 0 if register_survives else LEAP
-        if leap:
-            _log.warning("the register is older than %s: terms, epochs and lives leap by %d", checkpoint.path, leap)
-        newest = max(state.newest, *self.manifests.versions()) + (0 if manifests_survive else leap)
-        self.roster.restore({name: count + leap for name, count in state.lives.items()})
-        # Last: what was interrupted before is done again, with the same numbers.
-        self.register.restore(term=state.term + leap, epoch=state.epoch + leap, newest=newest)
 
     async def _publish_restored(self, checkpoint: Checkpoint, trainer: Trains, cohort: Syncs) -> int:
         await trainer.load(str(checkpoint.trainer.absolute()))

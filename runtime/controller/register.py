@@ -72,11 +72,8 @@ class Register:
         return self._store.number(_VERSION) - 1
 
     def restore(self, *, term: int, epoch: int, newest: int) -> None:
-        """From now on every number that is given is above these; what was above already stays."""
-        self._store.raise_to(_EPOCH, epoch)
-        self._store.raise_to(_VERSION, newest + 1)
-        self._store.raise_to(RULING, term)
-        self._store.raise_to(_TERM, term)
+        """From now on every number that is given is above these, in one write; what was above already stays."""
+        self._store.raise_all({_TERM: term, RULING: term, _EPOCH: epoch, _VERSION: newest + 1})
 
     @property
     def published(self) -> int | None:

@@ -12,15 +12,16 @@ Rules of this file:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ...protocol.codec import reading
-from ...protocol.sqlite import SqliteStore
-from ...protocol.store import Add, Put, Store
+from ...protocol.sqlite import SqliteStore, claim
+from ...protocol.store import Add, Put, Store, StoreError
 from .register import RULING
 
 _LIVES, _RULERS, _HOLDS, _REASONS = "lives", "rulers", "holds", "orders"
@@ -57,6 +58,7 @@ class Roster:
     def __init__(self, place: Store | Path, *, looks: bool = False) -> None:
         self._opens = isinstance(place, Path)
         self._store: Store = SqliteStore(place, looks=looks) if isinstance(place, Path) else place
+        self._file = place if isinstance(place, Path) else place.path if isinstance(place, SqliteStore) else None
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +68,24 @@ class Roster:
     ) -> None:
         if self._opens:
             self._store.close()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the one that starts and ends the lives of this roster; the end of the process lets go, too.
+
+        Raises StoreError that names the process which is it. A roster that lies in memory is known to nobody else.
+        """
+        if self._file is None:
+            yield
+            return
+        try:
+            lock = claim(self._file.with_name(f"{self._file.name}.supervisor"))
+        except StoreError as error:
+            raise StoreError(f"the processes of this run are kept already; {error}") from error
+        except OSError as error:
+            raise StoreError(f"{error.filename}: cannot be opened ({error.strerror})") from error
+        with closing(lock):
+            yield
 
     # -- lives: by launchers ---------------------------------------------------------------------
 

@@ -106,12 +106,14 @@ class Manifest:
         """Reads `to_json`. Raises ManifestError, which names `where`, for anything else."""
         try:
             body = json.loads(text)
-        except ValueError as problem:
+            if not isinstance(body, dict) or body.get("format") != FORMAT:
+                raise ManifestError(f"{where} is not a weights manifest of format {FORMAT}")
+            check, found = body.pop("check", None), _content_check(body)
+        except ManifestError:
+            raise
+        except (ValueError, RecursionError) as problem:
             raise ManifestError(f"{where} is cut or not JSON: {problem}") from problem
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise ManifestError(f"{where} is not a weights manifest of format {FORMAT}")
-        check = body.pop("check", None)
-        if check != _content_check(body):
+        if check != found:
             raise ManifestError(f"{where} was altered after it was written: its check does not match")
         try:
             manifest = cls(
@@ -125,9 +127,12 @@ class Manifest:
                 # Manifests of before there were layouts lack the key.
                 layouts={name: dict(digests) for name, digests in body.get("layouts", {}).items()},
             )
-        except (KeyError, TypeError, AttributeError) as problem:
+            digest = body["digest"]
+        except ManifestError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise ManifestError(f"{where} lacks or has extra keys: {problem}") from problem
-        if manifest.digest != body["digest"]:
+        if manifest.digest != digest:
             raise ManifestError(f"{where}: the digest of the whole does not follow from its tensors")
         return manifest
 
@@ -141,12 +146,13 @@ class ManifestStore:
     def put(self, manifest: Manifest) -> Path:
         """Writes durably; the same manifest again changes nothing.
 
-        Raises ManifestError when the version is already used by another manifest.
+        Raises ManifestError when the version is already used by another manifest, or what lies there cannot be read;
+        OSError when the disk refuses.
         """
         path = self._path(manifest.version)
         content = manifest.to_json()
-        if path.exists():
-            if path.read_bytes() != content:
+        if (there := _read(path)) is not None:
+            if there != content:
                 raise ManifestError(
                     f"version {manifest.version} is already used by {path}: number above every manifest"
                 )
@@ -155,15 +161,20 @@ class ManifestStore:
         return path
 
     def get(self, version: int) -> Manifest:
-        """Raises FileNotFoundError, or ManifestError where the file is damaged."""
+        """Raises FileNotFoundError, or ManifestError where the file is damaged, cannot be read, or is of another."""
         path = self._path(version)
-        if not path.exists():
+        if (content := _read(path)) is None:
             raise FileNotFoundError(f"version {version} has no manifest in {self.folder}")
-        return Manifest.from_json(path.read_bytes(), str(path))
+        manifest = Manifest.from_json(content, str(path))
+        if manifest.version != version:
+            raise ManifestError(f"{path} is the manifest of version {manifest.version}: it was moved here")
+        return manifest
 
     def versions(self) -> list[int]:
-        """The versions that have a durable manifest, rising."""
-        return sorted(int(path.stem[1:]) for path in self.folder.glob("v*.json") if path.stem[1:].isdigit())
+        """The versions that have a durable manifest, rising; what has another name is none."""
+        found = {path.name: path.stem[1:] for path in self.folder.glob("v*.json")}
+        numbers = {name: int(digits) for name, digits in found.items() if digits.isascii() and digits.isdecimal()}
+        return sorted(version for name, version in numbers.items() if name == self._path(version).name)
 
     def prune(self, *, published: int, oldest: int, named: Iterable[int] = ()) -> list[int]:
         """Removes the manifests of versions below `oldest`, but for those in `named`; the versions that went.
@@ -180,6 +191,16 @@ class ManifestStore:
         return self.folder / f"v{version:06d}.json"
 
 
+def _read(path: Path) -> bytes | None:
+    """The file's content, None where there is none. Raises ManifestError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise ManifestError(f"{path} cannot be read ({problem.strerror}): remove it, or make it readable") from problem
+
+
 _ITEMSIZE = {
     "bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
     "float8_e4m3fn": 1, "float8_e4m3fnuz": 1, "float8_e5m2": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
@@ -187,6 +208,10 @@ _ITEMSIZE = {
     "complex32": 4, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 """Bytes of an element by the name of its dtype. Written out: who reads a manifest needs no torch."""
+
+
+FLOATING = frozenset(name for name in _ITEMSIZE if name.startswith(("float", "bfloat")) and "_x2" not in name)
+"""Names of the dtypes that weights can be cast to."""
 
 
 def itemsize(dtype: str) -> int:

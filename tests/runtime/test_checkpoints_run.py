@@ -6,21 +6,19 @@ import asyncio
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 import torch
+from checkpoints_kit import Trainer, life, lose_register, played
 
 from sluicegate.runtime.checkpoints import (
     Checkpoints,
     Groups,
     NotAtRest,
     ResumeError,
-    Run,
     RunState,
     Writing,
     forget_weights,
@@ -28,115 +26,10 @@ from sluicegate.runtime.checkpoints import (
     oldest_needed,
 )
 from sluicegate.runtime.checkpoints.run import LEAP
-from sluicegate.runtime.controller.register import Register
-from sluicegate.runtime.controller.roster import Roster
-from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
+from sluicegate.runtime.training.checkpoint import CheckpointError
 from sluicegate.runtime.weights import ManifestStore, ShmPublisher
 from sluicegate.runtime.weights.config import WeightsConfig
 from sluicegate.runtime.weights.opening import open_store
-
-
-class Trainer:
-    """A trainer whose weights are one number, its step; what it is asked is noted."""
-
-    def __init__(self, folder: Path, asked: list[str]) -> None:
-        self.step, self._asked = 0, asked
-        self._manifests = ManifestStore(folder / "manifests")
-        self._publisher = ShmPublisher("r", root=folder / "shm")
-
-    async def publish(self, version: int) -> None:
-        self._asked.append(f"publish {version}")
-        tensors = [("w", torch.full((2,), float(self.step)))]
-        self._manifests.put(self._publisher.publish(version, self.step, tensors, torch.float32))
-
-    async def save(self, path: str) -> None:
-        self._asked.append("save")
-        await asyncio.to_thread(self._save, Path(path))
-
-    def _save(self, path: Path) -> None:
-        prepare(path)
-        (partial_of(path) / "step").write_text(str(self.step))
-        complete(path, {"step": self.step})
-
-    async def load(self, path: str) -> None:
-        self._asked.append("load")
-        self.step = int(await asyncio.to_thread((Path(path) / "step").read_text))
-
-
-class Cohort:
-    """Publishes what it is asked to sync, in the register, as a controller of the highest term does."""
-
-    def __init__(self, register: Register, asked: list[str]) -> None:
-        self._register, self._asked = register, asked
-        self._term = register.new_term()
-
-    async def sync(self, version: int) -> None:
-        self._asked.append(f"sync {version}")
-        self._register.next_epoch()
-        assert self._register.publish(version, self._term)
-
-
-class Prompts:
-    """A sampler that counts."""
-
-    def __init__(self) -> None:
-        self.drawn = 0
-
-    def state(self) -> Mapping[str, Any]:
-        return {"drawn": self.drawn}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.drawn = state["drawn"]
-
-
-class Life:
-    """One life of a run in a folder, over the same files as the one before."""
-
-    def __init__(self, folder: Path, stack: ExitStack, name: str = "r") -> None:
-        self.asked: list[str] = []
-        self.sampler = Prompts()
-        register = stack.enter_context(Register(folder / "register.db"))
-        roster = stack.enter_context(Roster(folder / "register.db"))
-        self.run = Run(
-            name=name, register=register, roster=roster, manifests=ManifestStore(folder / "manifests"),
-            checkpoints=Checkpoints(folder / "checkpoints"), max_staleness=2, sampler=self.sampler,
-        )  # fmt: skip
-        self.trainer = Trainer(folder, self.asked)
-
-    def cohort(self) -> Cohort:
-        return Cohort(self.run.register, self.asked)
-
-    async def start(self, state: RunState) -> tuple[Trainer, Cohort]:
-        self.asked.append(f"start at {state.step}")
-        self.run.roster.begin("r0", "rollout")
-        return self.trainer, self.cohort()
-
-
-@contextmanager
-def life(folder: Path, name: str = "r") -> Iterator[Life]:
-    with ExitStack() as stack:
-        yield Life(folder, stack, name)
-
-
-async def played(folder: Path, steps: int = 3) -> None:
-    """A life that starts, trains, saves at each step, and takes one more number that it never publishes."""
-    with life(folder) as first:
-        await first.start(RunState(run="r", step=0, published=0, newest=0))
-        cohort = first.cohort()
-        await first.run.cold_start(first.trainer, cohort)
-        for step in range(1, steps + 1):
-            first.trainer.step, first.sampler.drawn = step, 10 * step
-            version = first.run.register.next_version()
-            await first.trainer.publish(version)
-            await cohort.sync(version)
-            await first.run.save(first.trainer, step)
-        first.run.register.next_version()
-
-
-def lose_register(folder: Path) -> None:
-    for path in folder.glob("register.db*"):
-        path.unlink()
-
 
 # -- groups ------------------------------------------------------------------------------------------
 
@@ -151,6 +44,7 @@ async def test_groups_are_numbered_once_and_those_in_flight_are_begun_again_firs
         run="r", step=1, published=2, newest=2, next_group=groups.next_group, in_flight=groups.in_flight, data_epoch=4
     )
     again = Groups()
+    assert await again.begin(0) == 0
     again.restore(state)
     assert (again.in_flight, again.oldest, again.data_epoch) == ((0, 2), None, 4)
     assert [await again.begin(5) for _ in range(4)] == [0, 2, 3, 4]
@@ -193,6 +87,26 @@ async def test_rest_that_does_not_come_names_the_groups_and_lets_others_begin() 
             raise AssertionError("it is not at rest")
     async with asyncio.timeout(5):
         assert await groups.begin(0) == 1
+
+
+async def test_as_long_as_one_waits_for_rest_nothing_new_begins_though_another_gave_up() -> None:
+    groups = Groups()
+    first = await groups.begin(0)
+
+    async def rests(within: float) -> None:
+        async with groups.at_rest(within):
+            pass
+
+    patient = asyncio.ensure_future(rests(20.0))
+    with pytest.raises(NotAtRest):
+        await rests(0.05)
+    begun = asyncio.ensure_future(groups.begin(0))
+    await asyncio.sleep(0.05)
+    assert not begun.done()
+    groups.done(first)
+    async with asyncio.timeout(5):
+        await patient
+        assert await begun == 1
 
 
 # -- manifests ---------------------------------------------------------------------------------------
@@ -307,6 +221,21 @@ def test_what_earlier_lives_published_is_removed_and_nothing_of_other_runs(
     assert left == {"r": [], "other": [3, 4]}
 
 
+async def test_a_checkpoint_takes_along_the_manifests_of_what_is_in_flight_however_old(tmp_path: Path) -> None:
+    await played(tmp_path)
+    with life(tmp_path) as held:
+        await held.run.groups.begin(0)
+        await held.run.save(held.trainer, 0)
+        found = held.run.checkpoints.verify(held.run.checkpoints.paths()[-1])
+        assert found.manifests.versions() == [0, 1, 2, 3]
+
+
+async def test_a_version_that_was_published_without_taking_its_number_counts_as_taken(tmp_path: Path) -> None:
+    with life(tmp_path) as held:
+        assert held.run.register.publish(7, held.run.register.new_term())
+        assert held.run.state(0).newest == 7
+
+
 # -- beginnings --------------------------------------------------------------------------------------
 
 
@@ -317,8 +246,10 @@ async def test_a_new_run_publishes_version_0_before_it_syncs_and_is_started_once
         cohort = held.cohort()
         assert await held.run.cold_start(held.trainer, cohort) == 0
         assert held.asked == ["publish 0", "sync 0"]
-        with pytest.raises(ResumeError, match="version 0 of this run is published: resume it"):
+        await held.run.save(held.trainer, 0)
+        with pytest.raises(ResumeError, match="checkpoint-000001 is a checkpoint of this run: resume it"):
             await held.run.cold_start(held.trainer, cohort)
+        assert held.asked == ["publish 0", "sync 0", "save"]
 
 
 async def test_a_cold_resume_loads_before_it_publishes_a_version_above_every_number_that_was_taken(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sluicegate.protocol.sqlite import SqliteStore
+from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.config import as_json
 from sluicegate.runtime.controller.config import ControllerConfig
 from sluicegate.runtime.controller.register import Register
@@ -45,6 +48,63 @@ def controller(folder: Path) -> Charge:
         )
 
     return Charge("c", "controller", config, START_S)
+
+
+KEEPS = """
+import asyncio, sys
+from pathlib import Path
+from sluicegate.runtime.controller.roster import Roster
+from sluicegate.runtime.launcher import Launcher
+from sluicegate.runtime.supervisor import Supervisor
+async def keep(folder):
+    with Roster(folder / "r.db") as roster:
+        cleared = lambda: print("cleared", flush=True)
+        async with Launcher(folder) as launcher, Supervisor(roster, launcher, clear=cleared):
+            print("keeps", flush=True)
+            await asyncio.sleep(600)
+asyncio.run(keep(Path(sys.argv[1])))
+"""
+
+
+@contextmanager
+def process(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of Python, which ends with the context."""
+    with subprocess.Popen([sys.executable, "-c", *words], stdout=subprocess.PIPE, text=True) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+@pytest.mark.timeout(120)
+async def test_while_one_process_keeps_a_roster_another_is_refused_before_it_ends_or_clears_anything(
+    tmp_path: Path,
+) -> None:
+    cleared: list[str] = []
+
+    def supervisor(roster: Roster, launcher: Launcher) -> Supervisor:
+        return Supervisor(roster, launcher, clear=lambda: cleared.append("cleared"))
+
+    # What is kept has its config among its words, as a worker has.
+    with process(KEEPS, str(tmp_path)) as keeping, process("import time; time.sleep(600)", "a.1.json") as kept:
+        assert keeping.stdout is not None
+        assert [keeping.stdout.readline() for _ in range(2)] == ["cleared\n", "keeps\n"]
+        with Roster(tmp_path / "r.db") as roster:
+            assert roster.begin("a", "rollout") == "a.1"
+            roster.enlist("a.1", "", "", kept.pid)
+            async with Launcher(tmp_path) as launcher:
+                with pytest.raises(StoreError, match=rf"r\.db\.supervisor: process {keeping.pid} "):
+                    await supervisor(roster, launcher).__aenter__()
+                assert kept.poll() is None
+                assert (cleared, len(roster.living())) == ([], 1)
+                keeping.kill()
+                keeping.wait()
+                async with supervisor(roster, launcher):
+                    assert (cleared, roster.living()) == (["cleared"], [])
+                    assert kept.wait(20) == -9
+                    with pytest.raises(StoreError, match="kept already"):
+                        await supervisor(roster, launcher).__aenter__()
+                assert cleared == ["cleared"] * 2
 
 
 @pytest.mark.slow
