@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from ..files import write_durably
 from .layout import Layout
 from .manifest import Manifest
-from .mapping import WeightsError
+from .mapping import OutOfReach, WeightsError
 from .packing import BUCKET_BYTES, pack
-from .shm import require_run
+from .shm import require_run, versions_in
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +85,7 @@ class FilesStore:
                 shards.complete()
             manifest = packed.manifest(version, self.run, step)
             self._put_beside(partial)
-            _sync(partial)
+            # The last durable write has synced the folder with all its names.
             partial.rename(final)
             _sync(self.folder)
         except BaseException:
@@ -113,7 +113,7 @@ class FilesStore:
 
     def published(self) -> list[int]:
         """The versions whose files are there, rising."""
-        return sorted(int(path.name[1:]) for path in self.folder.glob("v*") if path.name[1:].isdigit())
+        return versions_in(self.folder)
 
     def close(self) -> None:
         """Does nothing: files outlive the trainer."""
@@ -138,7 +138,8 @@ class FilesReader:
     def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """Each bucket's number and bytes, in order from `start`; the bytes are valid until the next is asked for.
 
-        Raises WeightsError for a file that is missing, cut, or of another publication.
+        Raises WeightsError for a file that is missing, cut, or of another publication, OutOfReach for one that cannot
+        be read.
         """
         return _read(self.folder / f"v{manifest.version}", manifest, start)
 
@@ -159,8 +160,10 @@ def _read(folder: Path, manifest: Manifest, start: int) -> Generator[tuple[int, 
                 # One read may stop early, at 2 GiB for instance.
                 while done < bucket.length and (got := os.preadv(file, [view[done:]], offset + done)):
                     done += got
+            except FileNotFoundError:
+                raise WeightsError(f"{where} is missing: {folder / name} does not exist") from None
             except OSError as error:
-                raise WeightsError(f"{where} cannot be read: {folder / name}: {error.strerror}") from error
+                raise OutOfReach(f"{where} cannot be read: {folder / name}: {error.strerror}") from error
             if done != bucket.length:
                 raise WeightsError(
                     f"{where} was cut: {folder / name} ends after {done} of its {bucket.length} bytes"
@@ -185,7 +188,9 @@ def _places(folder: Path, manifest: Manifest) -> list[tuple[str, int]]:
         places = [(str(name), int(offset)) for name, offset in json.loads(path.read_bytes())]
     except FileNotFoundError:
         raise WeightsError(f"version {version} is missing: {path} does not exist") from None
-    except (OSError, ValueError, TypeError) as error:
+    except OSError as error:
+        raise OutOfReach(f"version {version}: {path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, RecursionError) as error:
         raise WeightsError(f"version {version}: {path} does not say where buckets lie ({error})") from error
     if len(places) != len(manifest.buckets):
         raise WeightsError(

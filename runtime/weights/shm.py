@@ -13,7 +13,6 @@ reader that attaches is registered as an owner too and removes the segment when 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -21,15 +20,17 @@ from collections.abc import Collection, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..naming import RULE, is_name
 from .layout import Layout
 from .manifest import Manifest
+from .mapping import OutOfReach, WeightsError
 from .packing import BUCKET_BYTES, pack
-from .staging import WeightsError
 
 if TYPE_CHECKING:
     import torch
 
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LONGEST = 100
+"""The longest id of a run, in characters."""
 
 
 def default_root() -> Path:
@@ -40,8 +41,8 @@ def default_root() -> Path:
 
 def require_run(run: str) -> str:
     """`run`. Raises ValueError when it cannot be part of a file name."""
-    if not _RUN.fullmatch(run):
-        raise ValueError(f"run id {run!r}: use letters, digits, '.', '_' and '-', at most 100")
+    if not is_name(run) or len(run) > _LONGEST:
+        raise ValueError(f"run id {run!r}: {RULE}, at most {_LONGEST} characters")
     return run
 
 
@@ -124,7 +125,7 @@ class ShmPublisher:
 
     def published(self) -> list[int]:
         """The versions whose buckets are there, rising."""
-        return sorted(int(path.name[1:]) for path in self.folder.glob("v*") if path.name[1:].isdigit())
+        return versions_in(self.folder)
 
     def close(self) -> None:
         """Removes every bucket of the run."""
@@ -147,9 +148,15 @@ class ShmReader:
     def buckets(self, manifest: Manifest, start: int = 0) -> Generator[tuple[int, memoryview], None, None]:
         """Each bucket's number and bytes, in order from `start`; the bytes are valid until the next is asked for.
 
-        Raises WeightsError for a bucket that is missing, cut or too long.
+        Raises WeightsError for a bucket that is missing, cut or too long, OutOfReach for one that cannot be read.
         """
         return _read(self.folder, manifest, start)
+
+
+def versions_in(folder: Path) -> list[int]:
+    """The versions that have a folder of their own in `folder`, rising."""
+    numbers = [path.name[1:] for path in folder.glob("v*")]
+    return sorted(int(n) for n in numbers if n.isascii() and n.isdecimal() and n == str(int(n)))
 
 
 def bucket_path(folder: Path, number: int) -> Path:
@@ -174,6 +181,9 @@ def _read(folder: Path, manifest: Manifest, start: int) -> Generator[tuple[int, 
             raise WeightsError(
                 f"bucket {number} of version {manifest.version} is missing: {path} does not exist"
             ) from None
+        except OSError as error:
+            text = f"bucket {number} of version {manifest.version} cannot be read: {path}: {error.strerror}"
+            raise OutOfReach(text) from error
         if size != bucket.length or done != bucket.length:
             raise WeightsError(
                 f"bucket {number} of version {manifest.version} was cut: "

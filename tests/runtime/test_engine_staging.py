@@ -2,7 +2,9 @@
 that has changed."""
 
 import asyncio
+import contextlib
 import dataclasses
+import gc
 import json
 import subprocess
 import sys
@@ -21,11 +23,13 @@ from sluicegate.runtime.models import make_tiny_qwen3
 from sluicegate.runtime.weights import (
     Manifest,
     ManifestStore,
+    OutOfReach,
     ShmPublisher,
     ShmReader,
     WeightsError,
     canonical_tensors,
 )
+from sluicegate.runtime.weights.shm import bucket_path
 
 SMALL: dict[str, Any] = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -125,6 +129,134 @@ async def test_a_staging_that_is_given_up_ends_at_its_next_bucket_and_the_next_o
         go_on.set()
         await again
         assert await engine.commit(1) == {"0": manifest.digest}
+
+
+def held() -> int:
+    """Bytes of all tensors that anything refers to, also what only a cycle does."""
+    found = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in gc.get_objects() if is_tensor(t)}
+    return sum(found.values())
+
+
+def is_tensor(thing: object) -> bool:
+    return type(thing) in (torch.Tensor, torch.nn.Parameter)
+
+
+@contextlib.contextmanager
+def nothing_more_held() -> Iterator[None]:
+    """Less than half a model, once what is inside has ended; nothing is collected meanwhile."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = held()
+        yield
+        assert held() - before < before // 2
+    finally:
+        gc.enable()
+
+
+async def test_a_staging_that_fails_holds_nothing_though_its_error_is_held(folder: Path, tmp_path: Path) -> None:
+    manifest = publish(tmp_path, 1, 1)
+    path = bucket_path(tmp_path / "sluicegate-run" / "v1", len(manifest.buckets) - 1)
+    for content, complaint in ((path.read_bytes()[:-1], "was cut"), (bytes(path.stat().st_size), "is corrupt")):
+        path.write_bytes(content)
+        async with TorchEngine(folder) as engine:
+            with nothing_more_held(), pytest.raises(WeightsError, match=complaint) as found:
+                await engine.stage(manifest, Watched(tmp_path))
+            assert found.value.__traceback__ is not None
+
+
+async def test_a_staging_that_is_given_up_holds_nothing_even_where_all_of_it_came(folder: Path, tmp_path: Path) -> None:
+    manifest, go_on, reached = publish(tmp_path, 1, 1), threading.Event(), threading.Event()
+
+    class Lingering(Watched):
+        def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
+            yield from super().buckets(manifest)
+            reached.set()
+            assert go_on.wait(20)
+
+    async with TorchEngine(folder) as engine:
+        with nothing_more_held():
+            given_up = asyncio.create_task(engine.stage(manifest, Lingering(tmp_path)))
+            await asyncio.to_thread(reached.wait, 20)
+            given_up.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await given_up
+            go_on.set()
+            # The thread that stages has ended with this one's answer.
+            await asyncio.get_running_loop().run_in_executor(engine._weights._stager, int)
+            await asyncio.sleep(0)
+
+
+async def test_memory_that_is_released_takes_a_staging_on_its_way_with_it(folder: Path, tmp_path: Path) -> None:
+    manifest, go_on, reached = publish(tmp_path, 1, 1), threading.Event(), threading.Event()
+    last = len(manifest.buckets) - 1
+    rests_at = 1
+
+    def wait(number: int) -> None:
+        if number == rests_at:
+            reached.set()
+            assert go_on.wait(20)
+
+    async with TorchEngine(folder) as engine:
+        for number, complaint in ((1, "was given up"), (last, "given up|memory is released")):
+            rests_at = number
+            reached.clear()
+            go_on.clear()
+            with nothing_more_held():
+                staging = asyncio.create_task(engine.stage(manifest, Watched(tmp_path, wait)))
+                await asyncio.to_thread(reached.wait, 20)
+                await engine.release_memory()
+                go_on.set()
+                with pytest.raises((WeightsError, EngineError), match=complaint):
+                    await staging
+            await engine.restore_memory()
+            with pytest.raises(NotStaged):
+                await engine.commit(1)
+
+
+async def test_what_was_staged_is_freed_by_the_install_whether_it_succeeds_or_not(folder: Path, tmp_path: Path) -> None:
+    class Breaks(TorchModel):
+        def synchronize(self) -> None:
+            raise RuntimeError("the device is lost")
+
+    async with TorchEngine(folder) as engine:
+        for version in (1, 2):
+            with nothing_more_held():
+                await engine.stage(publish(tmp_path, version, version), Watched(tmp_path))
+                if version == 1:
+                    await engine.commit(1)
+                    continue
+                engine._model.__class__ = Breaks
+                with pytest.raises(InstallFailed, match="the device is lost") as found:
+                    await engine.commit(2)
+                assert found.value.__traceback__ is not None
+
+
+async def test_in_place_only_a_mixture_is_in_doubt(folder: Path, tmp_path: Path) -> None:
+    first, second = publish(tmp_path, 1, 1), publish(tmp_path, 2, 2)
+    broken = len(second.buckets)
+
+    def lose(number: int) -> None:
+        if number == broken:
+            raise OutOfReach(f"the trainer is lost at bucket {number}")
+
+    async with TorchEngine(folder, in_place=True) as engine:
+        await engine.stage(first, Watched(tmp_path))
+        await engine.commit(1)
+        await engine.stage(second, Watched(tmp_path, lose))
+        broken = 0
+        with pytest.raises(OutOfReach, match="lost at bucket 0"):
+            await engine.commit(2)
+        assert (engine.health().ok, engine.health().resident) == (True, True)
+        resident = await engine.resident_digest()
+        assert (resident.version, resident.digests) == (1, {"0": first.digest})
+        broken = len(second.buckets)
+        assert await engine.commit(2) == {"0": second.digest}
+        await engine.stage(first, Watched(tmp_path, lose))
+        broken = 1
+        with pytest.raises(InstallFailed, match="lost at bucket 1"):
+            await engine.commit(1)
+        assert not engine.health().ok
 
 
 async def test_weights_in_place_are_the_same_weights(folder: Path, tmp_path: Path) -> None:

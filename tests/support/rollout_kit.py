@@ -312,7 +312,7 @@ async def first_tokens(stream: AsyncIterator[Answer], count: int = 1) -> Answer:
 
 @asynccontextmanager
 async def served(
-    weights: Weights, engine: type[TorchEngine] = TorchEngine, **changes: Any
+    weights: Weights, engine: type[TorchEngine] = TorchEngine, /, **changes: Any
 ) -> AsyncIterator[tuple[Driven, TorchEngine]]:
     """A replica in this process, over its real servers; at the end its log is judged."""
     config: RolloutConfig = weights.config(changes.pop("replica", "r0"), stop_ms=1000, **changes)
