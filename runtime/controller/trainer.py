@@ -30,7 +30,12 @@ it is asked again."""
 
 
 class TrainerError(Exception):
-    """The trainer did not do what it was asked to; the text says why. What it did is not known, or nothing."""
+    """The trainer did not do what it was asked to; the text says why.
+
+    One that is neither of those below: the command was refused and nothing was begun, as for a batch that cannot be
+    trained on, a version that is not newer, or a term that is overruled; or no answer came in time, and what became
+    of it is not known.
+    """
 
 
 class TrainerUndone(TrainerError):
@@ -75,7 +80,8 @@ class TrainerHandle:
     async def publish(self, version: int) -> None:
         """Write the weights as `version`, durably. Raises TrainerUndone, TrainerFailed, TrainerError.
 
-        A version that this incarnation has published before is published.
+        The last one that this incarnation has published is published; one below it is refused, and so is one that
+        has a manifest already, as undone.
         """
         operation = self._operation(f"publish.{version}")
         asking = self._client.publish(term=self.term, version=version, operation_id=operation)
