@@ -47,7 +47,11 @@ def _list(args: argparse.Namespace) -> int:
 
     inner = args.folder / CHECKPOINTS
     checkpoints = Checkpoints(inner if inner.is_dir() else args.folder)
-    paths = checkpoints.paths()
+    try:
+        paths = checkpoints.paths()
+    except CheckpointError as error:
+        print(f"sluicegate: {error}", file=sys.stderr)
+        return 1
     if not paths:
         print(f"sluicegate: {checkpoints.folder} holds no checkpoint: give the folder of a run", file=sys.stderr)
         return 2

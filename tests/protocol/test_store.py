@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing as closing_of
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,21 @@ def test_a_number_is_given_once_and_never_falls(store: Store) -> None:
     assert not store.raise_to("term", 4)
     assert not store.raise_to("other", 0)
     assert (store.number("term"), store.number("other"), store.advance("term")) == (9, 0, 10)
+
+
+def test_numbers_are_raised_together_and_none_falls(store: Store) -> None:
+    store.raise_to("term", 9)
+    store.raise_all({"term": 4, "epoch": 7, "other": 0})
+    assert [store.number(name) for name in ("term", "epoch", "other")] == [9, 7, 0]
+    store.raise_all({"term": 10})
+    assert store.number("term") == 10
+
+
+def test_where_one_number_cannot_be_raised_none_is(tmp_path: Path) -> None:
+    with closing_of(SqliteStore(tmp_path / "s")) as store:
+        with pytest.raises(OverflowError):
+            store.raise_all({"term": 4, "epoch": 1 << 70})
+        assert (store.number("term"), store.number("epoch")) == (0, 0)
 
 
 def test_a_number_is_raised_only_while_its_ruler_allows_it(store: Store) -> None:
