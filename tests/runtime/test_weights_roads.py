@@ -1,6 +1,7 @@
 """Every road delivers bit-identical tensors to one receiver and to two, and leaves nothing behind."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,14 @@ import pytest
 import torch
 from weights_kit import ROADS, nothing_left, resident, serving, tensors
 
-from sluicegate.runtime.weights import Manifest, WeightsError, WeightSource, digest_of, stage_from
+from sluicegate.protocol.generated import weights_pb2 as pb
+from sluicegate.protocol.server import Server
+from sluicegate.runtime.weights import Manifest, OutOfReach, WeightsError, WeightSource, digest_of, ipc, stage_from
+from sluicegate.runtime.weights.calling import SOURCE
+from sluicegate.runtime.weights.files import FilesStore
+from sluicegate.runtime.weights.lending import Lender
+from sluicegate.runtime.weights.service import WeightsServicer
+from sluicegate.runtime.weights.shm import ShmPublisher
 
 
 async def fetched(manifest: Manifest, *sources: WeightSource) -> list[dict[str, torch.Tensor]]:
@@ -82,3 +90,93 @@ async def test_a_source_that_is_cut_corrupt_or_gone_is_an_error_that_names_the_b
             path.write_bytes(good)
             (got,) = await fetched(manifest, trainer.source())
         assert digest_of(got) == manifest.digest
+
+
+@pytest.mark.parametrize("store", ["shm", "files"])
+async def test_a_bucket_that_cannot_be_read_is_out_of_reach_by_its_path_and_is_had_once_it_can(
+    tmp_path: Path, store: str
+) -> None:
+    async with serving(tmp_path, within_ms=1_500, **stores(tmp_path, store)) as trainer:
+        manifest = trainer.publish()
+        first = {"shm": "sluicegate-roads/v1/b00000", "files": "files/roads/v1/model-00001.safetensors"}
+        path = tmp_path / first[store]
+        aside = path.rename(tmp_path / "aside")
+        path.mkdir()
+        with pytest.raises(OutOfReach, match=f"cannot be read: {path}"):
+            await fetched(manifest, trainer.source())
+        with pytest.raises(OutOfReach, match=f"did not come in .* cannot be read: {path}"):
+            await fetched(manifest, trainer.source(road="stream"))
+        fetching = asyncio.create_task(fetched(manifest, trainer.source(road="stream", within_ms=20_000)))
+        await asyncio.sleep(0.5)
+        path.rmdir()
+        aside.rename(path)
+        for (got,) in (await fetching, await fetched(manifest, trainer.source())):
+            assert digest_of(got) == manifest.digest
+
+
+async def test_what_a_trainer_did_not_foresee_is_refused_with_where_to_look(tmp_path: Path) -> None:
+    class Odd(ShmPublisher):
+        def buckets(self, manifest: Manifest, start: int = 0) -> Any:
+            raise LookupError("nobody foresaw it")
+
+    async with serving(tmp_path, road="stream") as trainer:
+        manifest = trainer.publish()
+        odd = WeightsServicer(trainer.weights, Odd("roads", root=tmp_path), trainer.manifests, life="2", device="cpu")
+        async with odd, Server([odd], grace=0.1) as server:
+            await odd.announce(server.target)
+            for road in ("stream", "ipc"):
+                with pytest.raises(WeightsError, match=r"refused: .*LookupError.* The trainer's log says where"):
+                    await fetched(manifest, trainer.source(road=road))
+
+
+@pytest.mark.parametrize("said", ["[" * 100_000, "{}", "7", "\xff"], ids=["deep", "empty", "a number", "no text"])
+async def test_a_source_that_names_no_address_is_an_error_and_has_nothing(tmp_path: Path, said: str) -> None:
+    async with serving(tmp_path, road="stream") as trainer:
+        manifest = trainer.publish()
+        (trainer.manifests.folder / SOURCE).write_text(said, "latin-1")
+        with pytest.raises(WeightsError, match="does not say where the trainer answers"):
+            await fetched(manifest, trainer.source())
+        assert not trainer.source().has(1)
+
+
+def test_only_folders_of_versions_are_versions(tmp_path: Path) -> None:
+    for store in (ShmPublisher("run", root=tmp_path), FilesStore(tmp_path, "run")):
+        for name in ("v1", "v10", "v2", "v", "v\u00b2", "v\u0663", "v03", "v-4", "v1.partial", "w5"):
+            (store.folder / name).mkdir()
+        assert store.published() == [1, 2, 10]
+
+
+async def test_memory_is_lent_to_processes_of_the_same_host_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path, road="ipc") as trainer:
+        manifest = trainer.publish()
+        monkeypatch.setattr(ipc, "boot", lambda: "another start of a host")
+        with pytest.raises(WeightsError, match="the receiver is on another: take another road"):
+            await fetched(manifest, trainer.source())
+
+
+async def test_what_is_lent_is_judged_by_its_number_and_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lend = Lender.lend
+    wrong = dict[str, int]()
+
+    async def lies(self: Lender, *given: Any) -> AsyncIterator[pb.LendAnswer]:
+        async for answer in lend(self, *given):
+            for name, by in wrong.items() if answer.WhichOneof("said") == "filled" else ():
+                setattr(answer.filled, name, getattr(answer.filled, name) + by)
+            yield answer
+
+    async with serving(tmp_path, road="ipc") as trainer:
+        manifest = trainer.publish()
+        monkeypatch.setattr(Lender, "lend", lies)
+        length = manifest.buckets[0].length
+        for lie, complaint in (
+            ({"length": 1}, f"{length} bytes were expected, bucket 0 of {length + 1} came"),
+            ({"bucket": 1}, f"{length} bytes were expected, bucket 1 of {length} came"),
+            ({"slot": 2}, "which was not lent"),
+        ):
+            wrong = lie
+            with pytest.raises(WeightsError, match=complaint):
+                await fetched(manifest, trainer.source())

@@ -121,6 +121,7 @@ async def test_chunks_that_do_not_follow_each_other_are_refused(tmp_path: Path) 
             for sent, complaint in (
                 ([chunks[1]], "bucket 0 of version 1: byte 0 was expected, byte 0 of bucket 1 came"),
                 ([chunks[0], chunks[0]], "bucket 1 of version 1: byte 0 was expected, byte 0 of bucket 0 came"),
+                ([pb.FetchChunk(offset=1, content=whole[0][1:])], "byte 0 was expected, byte 1 of bucket 0 came"),
                 ([pb.FetchChunk(content=whole[0] + b"x")], "bytes came at byte 0 of"),
                 ([pb.FetchChunk(content=b"")], "0 bytes came at byte 0"),
                 ([*chunks, chunks[0]], "sent more than the manifest has"),
