@@ -85,6 +85,7 @@ async def test_only_the_controller_that_rules_the_gate_stages(weights: Weights) 
 
 async def test_an_install_ends_the_staging_of_another_version_and_refuses_more(weights: Weights) -> None:
     async with served(weights, Held) as (gate, engine):
+        assert isinstance(engine, Held)
         await gate.update(1)
         weights.publish(2)
         weights.publish(3)
