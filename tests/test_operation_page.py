@@ -139,7 +139,7 @@ def test_every_refusal_of_the_wire_and_of_batches_is_told() -> None:
     others = {"DETAILS", "DOMAIN"}
     wire = {v.lower() for k, v in vars(refusals).items() if k.isupper() and isinstance(v, str) and k not in others}
     batches = {
-        trainer_data.BATCH, trainer_data.FULL, trainer_data.NOT_TRAINED, trainer_data.NOT_SUBMITTED,
+        trainer_data.BATCH, trainer_data.NOT_TRAINED, trainer_data.NOT_SUBMITTED,
         trainer_data.RANK, rollout_data.WEIGHTS,
     }  # fmt: skip
     told = said("wire").keys() | said("access").keys() | said("batches").keys()

@@ -207,6 +207,7 @@ async def test_what_waits_is_bounded_and_the_oldest_gives_way_but_for_what_is_tr
     size = request("b0").ByteSize()
     async with playing(tmp_path, store) as (rank,), serving(rank, size) as (data, _, _):
         assert (await data.Submit(request("b0"))).waiting_bytes == size
+        assert (await data.Submit(request("b9"))).waiting_bytes == 2 * size
         running = rank.begin(Trainer.Train(term=TERM, batch="b0"))
         for number in range(1, 6):
             answer = await data.Submit(request(f"b{number}"))
