@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -63,6 +64,35 @@ def test_a_run_that_was_killed_as_a_whole_goes_on_from_disk_alone(tmp_path: Path
     assert min(made) == version, "nothing is served before the restored weights are"
     verdict = judged(folder)
     assert verdict.valid, verdict.refusal
+
+
+def test_a_run_that_never_saved_begins_anew_is_started_once_and_publishes_what_it_trained_under_another_number(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    with playing(folder) as first:
+        first.until("begun: version 0 is published")
+        first.kill_all()
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    with playing(folder) as second:
+        second.until("begun: version 1 is published")
+        assert manifests(folder).get(1).step == 0
+        assert manifests(folder).get(1).digest == manifests(folder).get(0).digest
+        second.until("saved in .*: step 0")
+        # What lies there is no manifest, and nothing can take its place.
+        blocked = folder / "manifests" / "v000008.json"
+        blocked.mkdir()
+        second.until("tried again: .* could not publish 8, and nothing has changed")
+        blocked.rmdir()
+        said = second.until(r"step (\d+), version 9: ")
+        assert manifests(folder).get(9).step == int(said[1]), "the step counts: only its publication is done again"
+        replicas = [life.incarnation for life in second.living()]
+        with playing(folder) as third:
+            third.until(rf"the run could not go on: .*register\.db\.supervisor: process {second.process.pid} writes it")
+            assert third.process.wait(60) == 1
+        second.until(r"step \d+, version \d+: ")
+        assert [life.incarnation for life in second.living()] == replicas
+        second.end()
 
 
 def test_a_trainer_that_was_killed_goes_on_three_steps_back_while_the_replicas_serve(tmp_path: Path) -> None:
