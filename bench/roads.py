@@ -14,8 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
-import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -118,9 +116,10 @@ def bare_broadcast(port: int, nbytes: int, rounds: int) -> None:
     import torch
     import torch.distributed as dist
 
-    store: Any = dist.TCPStore  # pyright: ignore[reportPrivateImportUsage]
+    from sluicegate.runtime.weights.groups import reach_store
+
     group: Any = dist.ProcessGroupGloo
-    met = group(store("127.0.0.1", port, is_master=False), 0, 2, timedelta(seconds=60))
+    met = group(reach_store("127.0.0.1", port, 60.0), 0, 2, timedelta(seconds=60))
     content = torch.zeros(BUCKET_BYTES, dtype=torch.uint8)
     for _ in range(rounds * (nbytes // BUCKET_BYTES)):
         met.broadcast(content, 0).wait()
@@ -169,13 +168,10 @@ def compared_broadcast(nbytes: int) -> float:
     import torch
     import torch.distributed as dist
 
-    made: Any = dist.TCPStore  # pyright: ignore[reportPrivateImportUsage]
+    from sluicegate.runtime.weights.groups import open_store
+
     group: Any = dist.ProcessGroupGloo
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        store = made(
-            "127.0.0.1", port, is_master=True, wait_for_workers=False, master_listen_fd=os.dup(listening.fileno())
-        )
+    store, port = open_store("127.0.0.1", 60.0)
     with child(bare_broadcast, port, nbytes, REPEATS + 1):
         met = group(store, 1, 2, timedelta(seconds=60))
         content = torch.zeros(BUCKET_BYTES, dtype=torch.uint8)

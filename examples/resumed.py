@@ -164,7 +164,7 @@ class Resumed:
         self.supervisor.keep(Charge("trainer", "trainer", self.trains, START_S))
         trainer = await self.next_trainer()
         async with asyncio.timeout(START_S):
-            while len((await self.client.status()).replicas) < len(REPLICAS):  # noqa: ASYNC110
+            while len((await self.client.status()).replicas) < len(REPLICAS):  # noqa: ASYNC110 - a status tells nobody
                 await asyncio.sleep(0.2)
         return trainer, self.client
 

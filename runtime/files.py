@@ -27,12 +27,17 @@ def write_durably(path: Path, content: bytes) -> None:
         Path(name).unlink(missing_ok=True)
         raise
     try:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(path.parent)
     except OSError:
         if is_new:
             path.unlink(missing_ok=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Returns once the file or folder is on the disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from ...protocol.sqlite import claim
 from ...protocol.store import StoreError
-from ..training.checkpoint import CheckpointError, require_complete, sync
+from ..files import sync
+from ..training.checkpoint import CheckpointError, require_complete
 from ..weights.manifest import Manifest, ManifestError, ManifestStore
 from .index import seal, verify
 from .state import RunState, read_state, write_state

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
-from ..files import write_durably
+from ..files import sync, write_durably
 from ..training.checkpoint import INDEX as TRAINER_INDEX
-from ..training.checkpoint import CheckpointError, sync
+from ..training.checkpoint import CheckpointError
 from ..weights.digest import new_digest
 
 FORMAT = 1

@@ -39,10 +39,9 @@ class Operating:
     async def run(self, operation: Operation) -> None:
         """From staging to what it means for each replica. What came of it is told by the operation."""
         controller = self._controller
-        is_pause = operation.during is not None and not operation.lends
         # What is staged on a device that is lent would be freed, and a pause installs nothing.
         staging = None
-        if not is_pause and not operation.lends:
+        if not operation.is_pause and not operation.lends:
             staging = Staging(operation.version, controller.settings.staging, controller.overrule)
         try:
             async with contextlib.AsyncExitStack() as stack:
@@ -71,11 +70,10 @@ class Operating:
     def _candidates(self, operation: Operation) -> list[Member]:
         """Who may take part."""
         controller = self._controller
-        is_pause = operation.during is not None and not operation.lends
-        states = ("SERVING", "SUSPECT") if is_pause else ("SYNCING", "SERVING", "SUSPECT")
+        states = ("SERVING", "SUSPECT") if operation.is_pause else ("SYNCING", "SERVING", "SUSPECT")
         return [
             member for r, member in controller.members.items()
-            if controller.state_of(r) in states and not (is_pause and controller.is_behind(r))
+            if controller.state_of(r) in states and not (operation.is_pause and controller.is_behind(r))
         ]  # fmt: skip
 
     def _begin_with_members(self, operation: Operation) -> bool:
@@ -102,10 +100,9 @@ class Operating:
         self._actions.operation = operation
         controller.operations.append(operation)
         del controller.operations[:-KEPT]
-        is_pause = operation.during is not None and not operation.lends
         begin = Sync.Begin(
             epoch=operation.epoch, version=operation.version, members=frozenset(operation.members),
-            mode=operation.mode, lend=is_pause or operation.lends,
+            mode=operation.mode, lend=operation.is_pause or operation.lends,
         )  # fmt: skip
         outcome = controller.syncs.step(INSTANCE, begin, cause=f"{controller.term}.{operation.epoch}")
         if outcome.refused:

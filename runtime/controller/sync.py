@@ -102,6 +102,11 @@ class Operation:
     def __post_init__(self) -> None:
         self.extend()
 
+    @property
+    def is_pause(self) -> bool:
+        """Whether it holds the gates drained, and neither lends nor installs."""
+        return self.during is not None and not self.lends
+
     def extend(self) -> None:
         """Begin the deadline anew."""
         self.until = now() + self.allowed

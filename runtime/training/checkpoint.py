@@ -10,13 +10,12 @@ Rules of this file:
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import write_durably
+from ..files import sync, write_durably
 from ..weights.digest import new_digest
 
 FORMAT = 2
@@ -72,15 +71,6 @@ def complete(folder: Path, content: Mapping[str, Any]) -> None:
 def discard(folder: Path) -> None:
     """Removes what was written for `folder`, which does not appear."""
     shutil.rmtree(partial_of(folder), ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """Returns once the file or folder is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def require_complete(

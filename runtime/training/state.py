@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from .checkpoint import sync
+from ..files import sync
 
 TAG = "state"
 """The folder of DeepSpeed's files within a checkpoint."""

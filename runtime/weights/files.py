@@ -18,7 +18,7 @@ from collections.abc import Collection, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import write_durably
+from ..files import sync, write_durably
 from .layout import Layout
 from .manifest import Manifest
 from .mapping import OutOfReach, WeightsError
@@ -87,7 +87,7 @@ class FilesStore:
             self._put_beside(partial)
             # The last durable write has synced the folder with all its names.
             partial.rename(final)
-            _sync(self.folder)
+            sync(self.folder)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -301,11 +301,3 @@ def _json(value: Any) -> bytes:
 def _write(file: Any, content: memoryview) -> None:
     while content:
         content = content[file.write(content) :]
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

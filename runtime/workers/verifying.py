@@ -24,8 +24,6 @@ class Proof:
     def __init__(self) -> None:
         self.version: int | None = None
         self.digests: Mapping[str, str] = {}
-        self.checked = 0
-        """How often it has been found to hold."""
 
     def set(self, version: int, digests: Mapping[str, str]) -> None:
         self.version, self.digests = version, dict(digests)
@@ -50,7 +48,6 @@ async def verify(engine: Engine, proof: Proof, every: float, fault: Callable[[st
         if held.version is None or (proof.version, proof.digests) != before or held.version != proof.version:
             continue
         if held.digests == proof.digests:
-            proof.checked += 1
             continue
         ranks = sorted(r for r, digest in proof.digests.items() if held.digests.get(r) != digest)
         fault(
