@@ -116,7 +116,7 @@ async def test_the_controller_drives_such_gates_like_those_of_rollout_workers(tm
         register = stack.enter_context(Register(tmp_path / "register.db"))
         controller = await stack.enter_async_context(Controller(register, manifests, settings, actions, log))
         for gate in gates:
-            await controller.join(gate.replica, gate.incarnation, gate.control, "none")
+            await controller.join(gate.replica, gate.incarnation, gate.control, "")
         clients = [asyncio.create_task(client(gate, servers[gate.replica])) for gate in gates]
         for version in range(1, 6):
             tensors = [("w", torch.full((2,), float(version)))]

@@ -187,7 +187,7 @@ class Case(Requests):
             for operation in self.operations:
                 steps = shadow.caused.get(operation, [])
                 assert len({step.instance for step in steps}) == len(steps), steps
-        assert not self.worker.troubles.found, self.worker.troubles.found
+        assert not self.worker.troubles.found, str(self.worker.troubles.found)
         if gate.state == "POISONED" or max(gate.term, gate.epoch) >= min(HUGE):
             await self.worker.end()
 
