@@ -344,9 +344,27 @@ async def test_a_new_trainer_goes_on_from_the_checkpoint_beside_the_same_replica
     await played(tmp_path)
     with life(tmp_path) as held:
         cohort = held.cohort()
-        await held.run.groups.begin(3)
+        assert [await held.run.groups.begin(3) for _ in range(2)] == [0, 1]
+        held.run.groups.done(0)
         checkpoint, version = await held.run.resume_trainer(held.trainer, cohort)
         assert (checkpoint.state.step, version) == (3, 5)
         assert held.asked == ["load", "publish 5", "sync 5"]
-        assert held.run.groups.in_flight == (0,), "what runs on the replicas goes on"
+        assert held.run.groups.in_flight == (0, 1), "what runs on the replicas goes on, and 0 is in the weights no more"
         assert [each.incarnation for each in held.run.roster.lives()] == ["r0.1"]
+
+
+async def test_what_a_killed_trainer_had_trained_on_is_begun_again_also_where_the_new_one_cannot_load(
+    tmp_path: Path,
+) -> None:
+    await played(tmp_path)
+
+    class Fails(Trainer):
+        async def load(self, path: str) -> None:
+            raise OSError("no room for what is loaded")
+
+    with life(tmp_path) as held:
+        assert await held.run.groups.begin(3) == 0
+        held.run.groups.done(0)
+        with pytest.raises(OSError, match="no room"):
+            await held.run.resume_trainer(Fails(tmp_path, held.asked), held.cohort())
+        assert held.run.groups.in_flight == (0,)
