@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ from ..files import write_durably
 from .digest import DIGEST_BYTES, combine, new_digest
 
 FORMAT = 2
+_NAME = re.compile(r"v([0-9]+)\.json")
 _HEX = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
@@ -172,9 +174,13 @@ class ManifestStore:
 
     def versions(self) -> list[int]:
         """The versions that have a durable manifest, rising; what has another name is none."""
-        found = {path.name: path.stem[1:] for path in self.folder.glob("v*.json")}
-        numbers = {name: int(digits) for name, digits in found.items() if digits.isascii() and digits.isdecimal()}
-        return sorted(version for name, version in numbers.items() if name == self._path(version).name)
+        try:
+            names = os.listdir(self.folder)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return []
+        # Not by paths: each would be interned and let go again, and the interpreter's table of names grows by that.
+        found = ((name, match[1]) for name in names if (match := _NAME.fullmatch(name)))
+        return sorted(version for name, digits in found if name == _name(version := int(digits)))
 
     def prune(self, *, published: int, oldest: int, named: Iterable[int] = ()) -> list[int]:
         """Removes the manifests of versions below `oldest`, but for those in `named`; the versions that went.
@@ -188,7 +194,11 @@ class ManifestStore:
         return gone
 
     def _path(self, version: int) -> Path:
-        return self.folder / f"v{version:06d}.json"
+        return self.folder / _name(version)
+
+
+def _name(version: int) -> str:
+    return f"v{version:06d}.json"
 
 
 def _read(path: Path) -> bytes | None:
