@@ -16,6 +16,7 @@ from sluicegate.runtime.checkpoints import Checkpoints, RunState, folder, index
 from sluicegate.runtime.checkpoints.state import read_state, write_state
 from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
 from sluicegate.runtime.weights import Manifest, ManifestError, ManifestStore, ShmPublisher
+from sluicegate.runtime.weights.digest import new_digest
 
 STATE = RunState(run="r", step=4, published=3, newest=4)
 DEEP = b"[" * 100_000
@@ -59,6 +60,13 @@ def index_is_deep(path: Path) -> None:
     (path / "index.json").write_bytes(DEEP)
 
 
+def index_names_what_lies_outside(path: Path) -> None:
+    (path.parent / "outside").write_bytes(b"w")
+    body = json.loads((path / "index.json").read_text())
+    body["files"]["../outside"] = new_digest(b"w").hexdigest()
+    (path / "index.json").write_text(json.dumps(body))
+
+
 def state_is_deep(path: Path) -> None:
     (path / "run.json").write_bytes(DEEP)
 
@@ -69,6 +77,7 @@ def state_is_deep(path: Path) -> None:
         (names_too_long, "File name too long"), (manifest_is_a_folder, "v000009.json cannot be read"),
         (manifest_is_deep, "v000009.json is cut or not JSON"), (index_is_deep, "index.json is cut or no index"),
         (manifest_of_another, "is the manifest of version 3"), (state_is_deep, "run.json was cut or altered"),
+        (index_names_what_lies_outside, "names '../outside', which lies outside"),
     ],
 )  # fmt: skip
 def test_whatever_is_wrong_with_one_the_older_one_is_found(
@@ -145,6 +154,26 @@ def test_one_whose_appearance_could_not_be_synced_is_not_there(
         save(checkpoints, manifest)
     assert checkpoints.paths() == [good]
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+def test_one_of_which_a_part_cannot_be_removed_is_not_there(
+    tmp_path: Path, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    old, new = save(checkpoints, manifest), save(checkpoints, manifest)
+
+    def refuses(path: Any, **more: Any) -> None:
+        raise OSError(5, "Input/output error", str(path))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "rmdir", refuses)
+        with pytest.raises(CheckpointError, match="Input/output error"):
+            checkpoints.prune(1)
+    assert old not in checkpoints.paths()
+    assert checkpoints.paths() == [new]
+    last = save(checkpoints, manifest)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert checkpoints.paths() == [new, last]
 
 
 def test_every_file_is_on_the_disk_before_the_index_is_and_every_folder_before_it_appears(

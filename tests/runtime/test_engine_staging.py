@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import dataclasses
 import gc
+import itertools
 import json
 import subprocess
 import sys
@@ -262,12 +263,15 @@ async def test_in_place_only_a_mixture_is_in_doubt(folder: Path, tmp_path: Path)
 async def test_weights_in_place_are_the_same_weights(folder: Path, tmp_path: Path) -> None:
     async with TorchEngine(folder, in_place=True) as engine:
         for version in (1, 2):
-            manifest, road = publish(tmp_path, version, version), Watched(tmp_path)
+            resident = list[bool]()
+            road = Watched(tmp_path, lambda _, seen=resident: seen.append(engine.health().resident))
+            manifest = publish(tmp_path, version, version)
             with pytest.raises(NotStaged):
                 await engine.commit(version)
             await engine.stage(manifest, road)
             assert road.drawn == 0
             assert await engine.commit(version) == {"0": manifest.digest}
+            assert resident == [version == 2] + [False] * (len(manifest.buckets) - 1), "not while it is a mixture"
             assert (await engine.resident_digest()).version == version
         other = dataclasses.replace(manifest.tensors[0], name="other")
         wrong = Manifest(3, "run", 3, (other, *manifest.tensors[1:]), manifest.buckets)
@@ -276,8 +280,16 @@ async def test_weights_in_place_are_the_same_weights(folder: Path, tmp_path: Pat
         assert (await engine.resident_digest()).digests == {"0": manifest.digest}
 
 
+class Ends(Watched):
+    """A road that ends after two buckets, as if there were no more."""
+
+    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
+        return itertools.islice(super().buckets(manifest), 2)
+
+
+@pytest.mark.parametrize(("road", "said"), [(Watched, "the road broke off"), (Ends, r"buckets \[2, .* did not come")])
 async def test_a_road_that_breaks_off_in_place_leaves_an_engine_that_serves_nothing(
-    folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path, road: type[Watched], said: str
 ) -> None:
     first, second = publish(tmp_path, 1, 1), publish(tmp_path, 2, 2)
 
@@ -288,8 +300,8 @@ async def test_a_road_that_breaks_off_in_place_leaves_an_engine_that_serves_noth
     async with TorchEngine(folder, in_place=True) as engine:
         await engine.stage(first, Watched(tmp_path))
         await engine.commit(1)
-        await engine.stage(second, Watched(tmp_path, break_off))
-        with pytest.raises(InstallFailed, match="the road broke off"):
+        await engine.stage(second, road(tmp_path, break_off))
+        with pytest.raises(InstallFailed, match=said):
             await engine.commit(2)
         health = engine.health()
         assert (health.ok, health.resident) == (False, False)

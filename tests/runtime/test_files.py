@@ -39,6 +39,22 @@ def test_a_replaced_file_whose_folder_could_not_be_synced_has_the_new_content(tm
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old", b"content")]
 
 
+def test_the_content_is_on_the_disk_before_it_has_the_name_and_the_name_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "old").write_bytes(b"before")
+    synced: list[tuple[bool, bytes]] = []
+    fsync = os.fsync
+
+    def notes(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), (tmp_path / "old").read_bytes()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", notes)
+    write_durably(tmp_path / "old", b"content")
+    assert synced == [(False, b"before"), (True, b"content")]
+
+
 def test_what_cannot_be_written_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old").write_bytes(b"before")
 

@@ -1,11 +1,13 @@
 """Versions as safetensors files: durable, whole or not there, and read by other tools as well as by us."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -141,6 +143,42 @@ def test_a_version_is_published_once_and_a_failed_publication_leaves_nothing(tmp
     for run in ("../x", ""):
         with pytest.raises(ValueError, match="run id"):
             FilesStore(tmp_path, run)
+
+
+def test_a_version_of_which_a_part_cannot_be_removed_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FilesStore(tmp_path, "run")
+    store.publish(1, 0, [("a", torch.ones(3))], torch.float32)
+
+    def refuses(path: str, **more: Any) -> None:
+        raise OSError(5, "Input/output error", path)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "rmdir", refuses)
+        store.discard(1)
+    assert (store.has(1), store.published()) == (False, [])
+    assert list(FilesStore(tmp_path, "run").folder.iterdir()) == []
+
+
+def test_every_file_is_on_the_disk_before_the_version_appears_and_the_name_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FilesStore(tmp_path, "run", shard_bytes=256)
+    synced: dict[bool, list[str]] = {False: [], True: []}
+    fsync = os.fsync
+
+    def notes(handle: int) -> None:
+        synced[store.has(1)].append(os.readlink(f"/proc/self/fd/{handle}"))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", notes)
+    store.publish(1, 0, cast(TENSORS).items(), torch.bfloat16)
+    written = [path.name for path in (store.folder / "v1").glob("model-*.safetensors")]
+    assert len(written) > 2
+    partial = store.folder / "v1.partial"
+    assert {str(partial), *(str(partial / name) for name in written)} <= set(synced[False])
+    assert synced[True] == [str(store.folder)]
 
 
 def test_what_was_published_outlives_a_killed_trainer_and_what_was_not_complete_is_cleared(tmp_path: Path) -> None:

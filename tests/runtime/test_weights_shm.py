@@ -23,7 +23,9 @@ from sluicegate.runtime.weights import (
     stage_from,
 )
 from sluicegate.runtime.weights.digest import tied_names
+from sluicegate.runtime.weights.mapping import Holding
 from sluicegate.runtime.weights.shm import bucket_path, default_root, run_folder
+from sluicegate.runtime.weights.staging import Receiving
 
 
 def tiny(seed: int = 0, **shape: int) -> Qwen3ForCausalLM:
@@ -135,6 +137,25 @@ def test_buckets_may_come_in_any_order_but_each_exactly_once(
     ):
         with pytest.raises(WeightsError, match=complaint):
             stage_from(manifest, Reordered(tmp_path, wrong), canonical_tensors(model))
+
+
+def test_that_places_change_is_told_once_and_before_the_first_byte_and_not_for_a_corrupt_bucket(
+    tmp_path: Path, published: tuple[Manifest, Qwen3ForCausalLM]
+) -> None:
+    manifest, _ = published
+    held = canonical_tensors(tiny())
+    before, told = digest_of(held), list[str]()
+    places = Holding(held).places(manifest.version, manifest.tensors)
+    receiving = Receiving(manifest, places, begins=lambda: told.append(digest_of(held)))
+    number, content = next(ShmReader("run", root=tmp_path).buckets(manifest))
+    content[0] ^= 1
+    with torch.no_grad():
+        with pytest.raises(WeightsError, match="is corrupt"):
+            receiving.put(number, content)
+        assert told == []
+        receiving.receive(ShmReader("run", root=tmp_path))
+    assert told == [before]
+    assert digest_of(held) == manifest.digest
 
 
 def test_weights_of_another_architecture_name_the_tensor_and_both_shapes(
