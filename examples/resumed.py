@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import random
 import secrets
 import signal
@@ -101,6 +102,7 @@ class Resumed:
         self.kept: Run
         self.trainer: TrainerHandle | None = None
         self.life = ""
+        self.begun = itertools.count()
         self.finished: asyncio.Queue[tuple[int, Group]] = asyncio.Queue(1)
 
     def _name(self) -> str:
@@ -242,12 +244,14 @@ class Resumed:
             published = self.kept.register.published
             assert published is not None
             number = await self.kept.groups.begin(published)
-            draw = random.Random(f"{self.life} {number}")
+            # A group that is begun again has other sessions: those of its first time are retired, or still run.
+            name = f"{self.life}-{next(self.begun)}-{number}"
+            draw = random.Random(name)
             async with asyncio.TaskGroup() as tasks:
                 members = [
                     tasks.create_task(
                         self.agents.converse(
-                            f"{self.life}-{number}-{k}", number, "train", draw.getrandbits(40), lambda: 0.0
+                            f"{name}-{k}", number, "train", draw.getrandbits(40), lambda: 0.0
                         )
                     )
                     for k in range(TRAINING.group_size)
