@@ -144,8 +144,9 @@ async def test_a_higher_term_takes_the_gates_over_and_the_old_controller_publish
                 await join_all(cohort, new)
                 assert {r.gate.term for r in cohort.replicas.values()} == {new.term}
                 cohort.publish(1)
-                with pytest.raises(SyncFailed):
+                with pytest.raises(SyncFailed) as failed:
                     await old.sync(1)
+                assert (failed.value.reason, failed.value.retry) == ("overruled", False)
                 assert register.published == 0
                 await new.sync(1)
                 assert register.published == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from sluicegate.protocol.sqlite import claim
+from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.config import ConfigError, write_config
 from sluicegate.runtime.workers import trainer_store
 from sluicegate.runtime.workers.config import TrainerConfig
@@ -115,6 +118,45 @@ async def test_bytes_stay_where_a_rank_of_this_host_has_gone(host: str, stays: b
         publish(config)
         store.belongs_to(ranks)
     assert published(config) is stays
+
+
+async def test_the_run_is_had_until_its_bytes_are_gone(config: TrainerConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[str] = []
+
+    async with HeadStore(config) as store:
+        publish(config)
+        close = store.weights.close
+
+        def closes() -> None:
+            with pytest.raises(StoreError) as found:
+                claim(config.manifests / trainer_store.LOCK)
+            refused.append(str(found.value))
+            close()
+
+        monkeypatch.setattr(store.weights, "close", closes)
+    assert len(refused) == 1
+    assert not published(config)
+
+
+async def test_the_lock_of_a_folder_that_its_holder_removed_meanwhile_counts_for_nothing(
+    config: TrainerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock, gone = fcntl.flock, list[Path]()
+
+    def removes(held: Any, how: int) -> None:
+        if not gone and isinstance(held, int):
+            gone.append(Path(f"/proc/self/fd/{held}").readlink())
+            gone[0].rmdir()
+        flock(held, how)
+
+    monkeypatch.setattr(fcntl, "flock", removes)
+    async with HeadStore(config):
+        other = os.open(gone[0], os.O_RDONLY)
+        try:
+            with pytest.raises(BlockingIOError):
+                flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(other)
 
 
 def test_a_process_of_another_user_is_one_that_lives() -> None:

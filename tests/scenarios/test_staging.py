@@ -99,6 +99,31 @@ async def test_a_replica_that_takes_too_long_to_stage_is_not_waited_for(stage: S
     assert stage.now - began < 7.0
 
 
+@scenario()
+async def test_one_version_is_staged_at_a_time_also_where_two_are_asked_for(stage: Stage) -> None:
+    await stage.update()
+    engine = stage.replicas["a"].engine
+    engine.script["stage"] = after(5.0)
+    first = stage.begin_update(await stage.publish())
+    await stage.wait(1.0)
+    second = stage.begin_update(await stage.publish())
+    assert ((await first).outcome, (await second).outcome) == ("published", "published")
+    told = [each for each in engine.told if each.startswith(("stage", "commit"))]
+    assert told[-4:] == ["stage 1", "commit 1", "stage 2", "commit 2"]
+
+
+@scenario(replicas=("a", "b"))
+async def test_one_that_could_not_stage_an_update_that_came_to_nothing_is_not_behind(stage: Stage) -> None:
+    await stage.update()
+    stage.replicas["a"].engine.refuses["0"] = "the device is lost"
+    stage.replicas["b"].engine.script["stage"] = unreachable(1)
+    with pytest.raises(SyncFailed, match="rolled back"):
+        await stage.update()
+    left = [step.instance for step in stage.steps_of("Replica", "LeftBehind")]
+    assert stage.replicas["b"].incarnation not in left
+    assert (stage.replicas["b"].gate.state, stage.replicas["b"].gate.version) == ("OPEN", 0)
+
+
 @scenario(replicas=("a", "b"))
 async def test_a_life_that_begins_while_the_others_stage_takes_part_once_it_has_staged_too(stage: Stage) -> None:
     await stage.update()
@@ -109,6 +134,9 @@ async def test_a_life_that_begins_while_the_others_stage_takes_part_once_it_has_
     stage.kill(old)
     stage.tell_end(old)
     await stage.until(lambda: stage.replicas["b"] is not old)
+    await stage.until(lambda: (stage.replicas["b"].gate.state, stage.replicas["b"].gate.version) == ("OPEN", 0))
+    assert stage.replicas["a"].gate.version == 0, "it has come home while the other one stages"
+    assert not update.done()
     operation = await update
     assert operation.outcome == "published"
     new = stage.replicas["b"]
