@@ -14,6 +14,7 @@ import torch
 
 from sluicegate.runtime.checkpoints import Checkpoints, RunState, folder, index
 from sluicegate.runtime.checkpoints.state import read_state, write_state
+from sluicegate.runtime.training import checkpoint
 from sluicegate.runtime.training.checkpoint import CheckpointError, complete, partial_of, prepare
 from sluicegate.runtime.weights import Manifest, ManifestError, ManifestStore, ShmPublisher
 from sluicegate.runtime.weights.digest import new_digest
@@ -154,6 +155,35 @@ def test_one_whose_appearance_could_not_be_synced_is_not_there(
         save(checkpoints, manifest)
     assert checkpoints.paths() == [good]
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+def test_a_trainers_part_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, synced = tmp_path / "kept", list[tuple[str, bool]]()
+    prepare(kept)
+    partial = partial_of(kept)
+    (partial / "state").mkdir()
+    (partial / "state" / "weights").write_bytes(b"w")
+    fsync = os.fsync
+
+    def notes(handle: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{handle}"), kept.exists()))
+        fsync(handle)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", notes)
+        complete(kept, {"step": 4})
+    assert {(str(partial / name), False) for name in ("", "state", "state/weights")} <= set(synced)
+    assert synced[-1] == (str(tmp_path), True)
+
+    def refuses(path: Path) -> None:
+        if path == tmp_path:
+            raise OSError(5, "Input/output error", str(path))
+
+    prepare(tmp_path / "next")
+    monkeypatch.setattr(checkpoint, "sync", refuses)
+    with pytest.raises(OSError, match="Input/output error"):
+        complete(tmp_path / "next", {"step": 5})
+    assert not (tmp_path / "next").exists(), "what is not known to stay is not there"
 
 
 def test_one_of_which_a_part_cannot_be_removed_is_not_there(

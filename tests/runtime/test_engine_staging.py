@@ -188,10 +188,19 @@ async def test_a_staging_that_is_given_up_holds_nothing_even_where_all_of_it_cam
             await asyncio.sleep(0)
 
 
-async def test_memory_that_is_released_takes_a_staging_on_its_way_with_it(folder: Path, tmp_path: Path) -> None:
+class Lingers(Watched):
+    """A road that does something also after its last bucket."""
+
+    def buckets(self, manifest: Manifest) -> Iterator[tuple[int, memoryview]]:
+        yield from super().buckets(manifest)
+        self._before(len(manifest.buckets))
+
+
+async def test_memory_that_is_released_takes_a_staging_with_it_wherever_it_is(folder: Path, tmp_path: Path) -> None:
     manifest, go_on, reached = publish(tmp_path, 1, 1), threading.Event(), threading.Event()
     last = len(manifest.buckets) - 1
     rests_at = 1
+    errors: list[Exception] = []
 
     def wait(number: int) -> None:
         if number == rests_at:
@@ -199,20 +208,27 @@ async def test_memory_that_is_released_takes_a_staging_on_its_way_with_it(folder
             assert go_on.wait(20)
 
     async with TorchEngine(folder) as engine:
-        for number, complaint in ((1, "was given up"), (last, "given up|memory is released")):
+        for number, complaint in ((1, "was given up"), (last, "was given up"), (last + 1, "memory is released")):
             rests_at = number
             reached.clear()
             go_on.clear()
             with nothing_more_held():
-                staging = asyncio.create_task(engine.stage(manifest, Watched(tmp_path, wait)))
+                staging = asyncio.create_task(engine.stage(manifest, Lingers(tmp_path, wait)))
                 await asyncio.to_thread(reached.wait, 20)
                 await engine.release_memory()
                 go_on.set()
-                with pytest.raises((WeightsError, EngineError), match=complaint):
+                with pytest.raises((WeightsError, EngineError), match=complaint) as found:
                     await staging
-            await engine.restore_memory()
+                errors.append(found.value)
+                await engine.restore_memory()
             with pytest.raises(NotStaged):
                 await engine.commit(1)
+        with nothing_more_held():
+            await engine.stage(manifest, Watched(tmp_path))
+            await engine.release_memory()
+            await engine.restore_memory()
+        with pytest.raises(NotStaged):
+            await engine.commit(1)
 
 
 async def test_what_was_staged_is_freed_by_the_install_whether_it_succeeds_or_not(folder: Path, tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ from sluicegate.runtime.training.agreement import Agreements
 from sluicegate.runtime.weights import ManifestStore, ShmPublisher, WeightStore
 from sluicegate.runtime.weights.files import FilesStore
 from sluicegate.runtime.workers.batches import arrays_of, to_messages
-from sluicegate.runtime.workers.trainer_actions import Batch, Publishing, RankActions
+from sluicegate.runtime.workers.trainer_actions import GROUP, Batch, Publishing, RankActions
 from sluicegate.runtime.workers.trainer_data import TrainerControl, TrainerDataServicer
-from sluicegate.runtime.workers.trainer_group import TERM, OtherRank, RankLost
+from sluicegate.runtime.workers.trainer_group import TERM, GroupActions, OtherRank, OwnRank, RankLost
 from sluicegate.runtime.workers.trainer_jobs import Job, Jobs
 from sluicegate.statemachines.trainer import Trainer
 
@@ -272,3 +272,24 @@ async def test_a_rank_is_lost_once_it_has_not_answered_for_its_bound(store: ShmP
             return clock() - began
 
         assert await led(rank, control, address, within, lost) > within / 2
+
+
+async def test_a_job_that_takes_longer_than_one_may_is_a_failure_of_the_group(
+    store: ShmPublisher, tmp_path: Path
+) -> None:
+    async with playing(tmp_path, store) as (rank,):
+        rank.actions.take("long", Batch(b"", 1, make_samples(1)), 1 << 20)
+        group, jobs = GroupActions(longest=0.3), Jobs()
+        host = MachineHost(TRAINER, group, incarnation="t", grace=1.0)
+        jobs.watch(host)
+        group.host, group.failed = host, nothing
+        group.ranks = [OwnRank(rank.name, rank.host, rank.jobs)]
+        async with host:
+            host.create(GROUP, ranks={rank.name})
+            host.step(GROUP, Trainer.Claim(term=TERM))
+            host.step(GROUP, Trainer.Train(term=TERM, batch="long"))
+            job = jobs.get(GROUP, 1)
+            assert job is not None
+            await asyncio.wait_for(job.over.wait(), 10)
+            assert (job.became, job.why) == ("failed", ["rank-0: its job took longer than 0.3 s"])
+            rank.core.may_end.set()
