@@ -9,6 +9,7 @@ import torch
 
 from sluicegate.runtime.training.checkpoint import CheckpointError
 from sluicegate.runtime.training.deepspeed_trainer import TrainerCore, TrainerError
+from sluicegate.runtime.training.frozen import FrozenGuard
 
 from ..support.training_kit import (
     differences,
@@ -85,6 +86,25 @@ def test_one_that_changed_is_named_wherever_weights_leave_or_are_kept(model: Pat
     with pytest.raises(TrainerError, match=told):
         core.save(tmp_path / "bad")
     assert [path.name for path in tmp_path.iterdir()] == ["good"]
+    core.load(tmp_path / "good")
+    core.train(make_samples(), version=1)
+    core.close()
+
+
+def test_a_checkpoint_whose_frozen_weights_are_not_those_that_it_names_is_found_out(
+    model: Path, tmp_path: Path
+) -> None:
+    core = TrainerCore(make_config(frozen=["*.layers.1.mlp.*"]), model)
+    parameter = dict(core._engine.module.named_parameters())[core.frozen[0]]
+    with torch.no_grad():
+        parameter.data.view(-1)[0] += 1
+    core._guard = FrozenGuard(core._engine.module, core.frozen)
+    core.save(tmp_path / "other")
+    with torch.no_grad():
+        parameter.data.view(-1)[0] -= 1
+    core._guard = FrozenGuard(core._engine.module, core.frozen)
+    with pytest.raises(TrainerError, match=rf"rank 0: {core.frozen[0]} changed although frozen"):
+        core.load(tmp_path / "other")
     core.close()
 
 

@@ -120,6 +120,12 @@ def test_what_cannot_be_converted_or_read_is_refused_unharmed(mixture: Path, tmp
     broken.write_bytes(broken.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match=r"model.norm.weight/fp32.pt is damaged"):
         second.load(tmp_path / "converted")
+    altered = next((tmp_path / "second").rglob("*optim_states.pt"))
+    content = bytearray(altered.read_bytes())
+    content[len(content) // 2] ^= 1
+    altered.write_bytes(content)
+    with pytest.raises(CheckpointError, match=rf"{altered.name} is damaged"):
+        convert(tmp_path / "second", tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["converted", "none", "second"]
     for core in (none, second, third):
         core.close()
