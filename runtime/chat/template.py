@@ -118,12 +118,15 @@ class Template:
     def encode(self, text: str) -> list[int]:
         """The token ids of a text. Special tokens that it spells are read as such, and none are added.
 
-        Raises ChatError for a text with half of a surrogate pair, which no bytes can say.
+        Raises ChatError for a text with half of a surrogate pair, which no bytes can say, and for one that the
+        vocabulary has no tokens for.
         """
         try:
             return self._text.encode(text, add_special_tokens=False).ids
         except TypeError as error:
             raise ChatError("the text has half of a surrogate pair (\\ud800 to \\udfff): it is not Unicode") from error
+        except Exception as error:  # a vocabulary without a token for unknown text raises no class of its own
+            raise ChatError(f"the model has no tokens for this text ({error}): send only what it knows") from error
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of token ids, special tokens as they are spelled."""

@@ -6,12 +6,15 @@ Rules of this file:
   make the context; what was said stays in it.
 - Equal task, split and index give equal prompts for ever; nothing else is random.
 - Held-out prompts are a fixed set that no training index gives.
+- Tools are the episode's: what a call asks for is answered here, and the answers stand in the context too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
+
+from ..chat.form import Tool
 
 Split = Literal["train", "held_out"]
 
@@ -42,6 +45,23 @@ class Episode(Protocol):
 
     def total(self) -> float:
         """The mean reward of all turns. Raises RuntimeError before the end."""
+        ...
+
+
+@runtime_checkable
+class ToolEpisode(Episode, Protocol):
+    """A conversation in which the agent may call tools before it replies; only agents that speak chat can.
+
+    Calls are no turns: `observe` is given the reply that follows them, and its grade is that of the calls too.
+    """
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What may be called."""
+        ...
+
+    def call(self, name: str, arguments: str) -> str:
+        """The result of a call. `arguments` is JSON text as the model wrote it; what is wrong with it is the result."""
         ...
 
 
