@@ -138,6 +138,10 @@ async def test_a_batch_is_every_ranks_or_none(
         await data.Submit(held, timeout=10)
         with pytest.raises(TrainerError, match="took no batch: batch 'same' was another one"):
             await trainer.train("same", make_samples(8, newest))
+        async with dial(group["data"]) as head:
+            asked: Any = rpc.TrainerDataStub(head)
+            with pytest.raises(aio.AioRpcError, match="batch 'same' is not known here"):
+                await asked.Result(pb.ResultRequest(batch="same"), timeout=5)
         with pytest.raises(aio.AioRpcError) as unknown:
             await data.Outcome(pb.OutcomeRequest(instance="rank-1", job=999), timeout=5)
         assert unknown.value.details() == "no job 999 of 'rank-1' is known here: it never began, or long ago"

@@ -23,6 +23,7 @@ from sluicegate.protocol.generated.trainer_service import TRAINER, TrainerClient
 from sluicegate.protocol.refusals import Detail, detail
 from sluicegate.runtime.training.samples import Sample
 from sluicegate.runtime.weights import Manifest, ManifestStore, ShmReader, canonical_tensors, digest_of, stage_from
+from sluicegate.runtime.weights.calling import read_source
 from sluicegate.runtime.weights.layout import Layout, Split, shard
 from sluicegate.runtime.workers.batches import arrays_of, to_messages
 from sluicegate.runtime.workers.config import TrainerConfig
@@ -198,6 +199,11 @@ async def test_bad_batches_are_refused_where_they_come_in(trainer: Trained, newe
             await trainer.data.Submit(request, timeout=20)
     assert (await trainer.client.get()).snapshot.state == "IDLE"
     await trainer.submit("bad", good)
+    for version in (newest + 1, newest + 2):
+        await trainer.publish(version)
+    with pytest.raises(Refused, match="max_staleness"):
+        await trainer.client.train(term=1, batch="bad")
+    assert (await trainer.client.get()).snapshot.state == "IDLE", "it has become too old, which fails nobody"
 
 
 async def test_what_comes_meanwhile_is_refused_busy(trainer: Trained, newest: int) -> None:
@@ -261,6 +267,7 @@ async def test_a_trainer_that_was_killed_is_followed_by_one_that_numbers_on(tmp_
     config = make_config(tmp_path)
     with worker_process("trainer", config, tmp_path) as (process, ready):
         async with driven(ready) as first:
+            assert read_source(config.manifests) == ready["data"]
             await first.publish(0)
             await first.submit("lost", make_samples(1))
             await first.client.train(term=1, batch="lost")
@@ -271,6 +278,7 @@ async def test_a_trainer_that_was_killed_is_followed_by_one_that_numbers_on(tmp_
     (config.shm_root / "sluicegate-trainer-test" / "v1").mkdir()
     with worker_process("trainer", config, tmp_path) as (process, again):
         assert again["incarnation"] != ready["incarnation"]
+        assert read_source(config.manifests) == again["data"]
         async with driven(again) as second:
             with pytest.raises(Refused, match="was not submitted"):
                 await second.client.train(term=1, batch="lost")

@@ -95,6 +95,24 @@ def test_a_step_of_equal_seed_and_samples_is_the_same_again(start):
     assert any(differences(weights_of(one), weights_of(third)).values())
 
 
+def test_what_a_model_draws_follows_from_the_seed_and_leaves_the_processs_numbers_alone(start, model, tmp_path):
+    shutil.copytree(model, tmp_path / "model")
+    settings = json.loads((tmp_path / "model" / "config.json").read_text()) | {"attention_dropout": 0.5}
+    (tmp_path / "model" / "config.json").write_text(json.dumps(settings))
+    found = []
+    for seed in (1, 2):
+        core = start(folder=tmp_path / "model")
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        core.train(make_samples(), version=1)
+        assert torch.equal(torch.get_rng_state(), before)
+        found.append(weights_of(core))
+    assert not any(differences(*found).values())
+    core = start()
+    core.train(make_samples(), version=1)
+    assert any(differences(found[0], weights_of(core)).values()), "the model does draw"
+
+
 def test_shuffled_rewards_train_on_something_else_and_report_the_true_ones(start):
     true, shuffled = start(), start(shuffle_rewards=True)
     figures = [core.train(make_samples(), version=1) for core in (true, shuffled)]
