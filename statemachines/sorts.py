@@ -57,3 +57,15 @@ class Ending(StrEnum):
     ABORTED = "aborted"
     NOT_SENT = "not_sent"
     DISCARDED = "discarded"
+
+
+class TurnId(Id):
+    """One turn of an agent: from what it asks of the model to what it makes of the answer."""
+
+
+class Stage(StrEnum):
+    """How much of a training run is done."""
+
+    WHOLE = "whole"
+    ROLLOUT_ONLY = "rollout_only"
+    TRAIN_ONLY = "train_only"
