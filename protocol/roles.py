@@ -32,9 +32,9 @@ ROLES: Mapping[str, Roles] = {
     "sluicegate.v1.Rollout": {**dict.fromkeys(("Generate", "Proceed", "Abort"), Role.DATA), "Stage": Role.CONTROL},
     # Who submits batches decides what the weights become.
     "sluicegate.v1.TrainerData": dict.fromkeys(("Submit", "Result", "Outcome"), Role.CONTROL),
-    "sluicegate.v1.Front": {"Show": Role.CONTROL, "Digests": Role.CONTROL},
+    "sluicegate.v1.Front": dict.fromkeys(("Show", "Digests", "Released"), Role.CONTROL),
     "sluicegate.v1.Controller": dict.fromkeys(
-        ("Sync", "Pause", "Resume", "Poison", "Evacuated", "Status"), Role.CONTROL
+        ("Sync", "Pause", "Resume", "Lend", "Returned", "Poison", "Evacuated", "Status"), Role.CONTROL
     ),
     "sluicegate.v1.Window": {"Open": Role.CONTROL},
     # Replicas fetch, and command nobody; controllers ask what there is.

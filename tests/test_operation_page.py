@@ -26,7 +26,7 @@ from sluicegate.statemachines.sync import Sync
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "operation.md").read_text()
 DOOR = ("workers.door", "workers.front", "workers.rollout_data", "gate.lease", "gate.embedded", "gate.middleware")
-CONTROLLER = ("controller.controller", "controller.desk", "controller.sync")
+CONTROLLER = ("controller.controller", "controller.desk", "controller.lending", "controller.sync")
 
 
 def section(title: str) -> str:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1esluicegate/v1/controller.proto\x12\rsluicegate.v1\";\n\x12SyncVersionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x04\"H\n\x0cPauseRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\"\n\x04mode\x18\x02 \x01(\x0e\x32\x14.sluicegate.v1.Drain\"%\n\rResumeRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\"C\n\rPoisonRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0f\n\x07replica\x18\x02 \x01(\t\x12\x0b\n\x03why\x18\x03 \x01(\t\"=\n\x10\x45vacuatedRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\"\x86\x04\n\x0fOperationAnswer\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x35\n\x06result\x18\x03 \x01(\x0e\x32%.sluicegate.v1.OperationAnswer.Result\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\x12\x0c\n\x04term\x18\x07 \x01(\x04\x12\r\n\x05\x65poch\x18\x08 \x01(\x04\x12\x14\n\x07version\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x43\n\x0bleft_behind\x18\n \x03(\x0b\x32..sluicegate.v1.OperationAnswer.LeftBehindEntry\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xaf\x01\n\x06Result\x12\x16\n\x12RESULT_UNSPECIFIED\x10\x00\x12\x14\n\x10RESULT_PUBLISHED\x10\x01\x12\x11\n\rRESULT_PAUSED\x10\x02\x12\x12\n\x0eRESULT_RESUMED\x10\x03\x12\x13\n\x0fRESULT_POISONED\x10\x04\x12\x14\n\x10RESULT_EVACUATED\x10\x05\x12\x12\n\x0eRESULT_REFUSED\x10\x06\x12\x11\n\rRESULT_FAILED\x10\x07\x42\n\n\x08_version\"\x0f\n\rStatusRequest\"\xc1\x02\n\x0cStatusAnswer\x12\x0c\n\x04term\x18\x01 \x01(\x04\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x13\n\x0btaking_over\x18\x03 \x01(\x08\x12\x16\n\tpublished\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06paused\x18\x05 \x01(\x08\x12\x31\n\toperation\x18\x06 \x01(\x0b\x32\x1e.sluicegate.v1.OperationStatus\x12.\n\x08replicas\x18\x07 \x03(\x0b\x32\x1c.sluicegate.v1.ReplicaStatus\x12\x33\n\x04held\x18\x08 \x03(\x0b\x32%.sluicegate.v1.StatusAnswer.HeldEntry\x1a+\n\tHeldEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0c\n\n_published\"\xe8\x01\n\x0fOperationStatus\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x0f\n\x07version\x18\x02 \x01(\x04\x12\r\n\x05phase\x18\x03 \x01(\t\x12\x0f\n\x07members\x18\x04 \x03(\t\x12\x0f\n\x07\x61waited\x18\x05 \x03(\t\x12\x0c\n\x04left\x18\x06 \x01(\x02\x12\x43\n\x0bleft_behind\x18\x07 \x03(\x0b\x32..sluicegate.v1.OperationStatus.LeftBehindEntry\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa1\x02\n\rReplicaStatus\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0c\n\x04gate\x18\x04 \x01(\t\x12\x12\n\nunanswered\x18\x05 \x01(\t\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\x0c\n\x04term\x18\x07 \x01(\x04\x12\x14\n\x07version\x18\x08 \x01(\x04H\x00\x88\x01\x01\x12\x13\n\x06target\x18\t \x01(\x04H\x01\x88\x01\x01\x12\x0e\n\x06\x61\x63tive\x18\n \x01(\r\x12\x11\n\tsuspended\x18\x0b \x01(\r\x12\x10\n\x08orphaned\x18\x0c \x01(\r\x12\x11\n\twaits_for\x18\r \x01(\t\x12\x12\n\nwhy_behind\x18\x0e \x01(\tB\n\n\x08_versionB\t\n\x07_target*O\n\x05\x44rain\x12\x15\n\x11\x44RAIN_UNSPECIFIED\x10\x00\x12\x0e\n\nDRAIN_WAIT\x10\x01\x12\x0f\n\x0b\x44RAIN_ABORT\x10\x02\x12\x0e\n\nDRAIN_KEEP\x10\x03\x32\xc0\x03\n\nController\x12I\n\x04Sync\x12!.sluicegate.v1.SyncVersionRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x44\n\x05Pause\x12\x1b.sluicegate.v1.PauseRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x46\n\x06Resume\x12\x1c.sluicegate.v1.ResumeRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x46\n\x06Poison\x12\x1c.sluicegate.v1.PoisonRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12L\n\tEvacuated\x12\x1f.sluicegate.v1.EvacuatedRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x43\n\x06Status\x12\x1c.sluicegate.v1.StatusRequest\x1a\x1b.sluicegate.v1.StatusAnswerb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1esluicegate/v1/controller.proto\x12\rsluicegate.v1\";\n\x12SyncVersionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x04\"H\n\x0cPauseRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\"\n\x04mode\x18\x02 \x01(\x0e\x32\x14.sluicegate.v1.Drain\"%\n\rResumeRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\"_\n\x12LendDevicesRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x04\x12\"\n\x04mode\x18\x03 \x01(\x0e\x32\x14.sluicegate.v1.Drain\"M\n\x16\x44\x65vicesReturnedRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0c\n\x04lend\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x04\"C\n\rPoisonRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x0f\n\x07replica\x18\x02 \x01(\t\x12\x0b\n\x03why\x18\x03 \x01(\t\"=\n\x10\x45vacuatedRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\"\x97\x04\n\x0fOperationAnswer\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x35\n\x06result\x18\x03 \x01(\x0e\x32%.sluicegate.v1.OperationAnswer.Result\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\x12\x0c\n\x04term\x18\x07 \x01(\x04\x12\r\n\x05\x65poch\x18\x08 \x01(\x04\x12\x14\n\x07version\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x43\n\x0bleft_behind\x18\n \x03(\x0b\x32..sluicegate.v1.OperationAnswer.LeftBehindEntry\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc0\x01\n\x06Result\x12\x16\n\x12RESULT_UNSPECIFIED\x10\x00\x12\x14\n\x10RESULT_PUBLISHED\x10\x01\x12\x11\n\rRESULT_PAUSED\x10\x02\x12\x12\n\x0eRESULT_RESUMED\x10\x03\x12\x13\n\x0fRESULT_POISONED\x10\x04\x12\x14\n\x10RESULT_EVACUATED\x10\x05\x12\x12\n\x0eRESULT_REFUSED\x10\x06\x12\x11\n\rRESULT_FAILED\x10\x07\x12\x0f\n\x0bRESULT_LENT\x10\x08\x42\n\n\x08_version\"\x0f\n\rStatusRequest\"\xc1\x02\n\x0cStatusAnswer\x12\x0c\n\x04term\x18\x01 \x01(\x04\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x13\n\x0btaking_over\x18\x03 \x01(\x08\x12\x16\n\tpublished\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06paused\x18\x05 \x01(\x08\x12\x31\n\toperation\x18\x06 \x01(\x0b\x32\x1e.sluicegate.v1.OperationStatus\x12.\n\x08replicas\x18\x07 \x03(\x0b\x32\x1c.sluicegate.v1.ReplicaStatus\x12\x33\n\x04held\x18\x08 \x03(\x0b\x32%.sluicegate.v1.StatusAnswer.HeldEntry\x1a+\n\tHeldEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0c\n\n_published\"\xe8\x01\n\x0fOperationStatus\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x0f\n\x07version\x18\x02 \x01(\x04\x12\r\n\x05phase\x18\x03 \x01(\t\x12\x0f\n\x07members\x18\x04 \x03(\t\x12\x0f\n\x07\x61waited\x18\x05 \x03(\t\x12\x0c\n\x04left\x18\x06 \x01(\x02\x12\x43\n\x0bleft_behind\x18\x07 \x03(\x0b\x32..sluicegate.v1.OperationStatus.LeftBehindEntry\x1a\x31\n\x0fLeftBehindEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa1\x02\n\rReplicaStatus\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0c\n\x04gate\x18\x04 \x01(\t\x12\x12\n\nunanswered\x18\x05 \x01(\t\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\x0c\n\x04term\x18\x07 \x01(\x04\x12\x14\n\x07version\x18\x08 \x01(\x04H\x00\x88\x01\x01\x12\x13\n\x06target\x18\t \x01(\x04H\x01\x88\x01\x01\x12\x0e\n\x06\x61\x63tive\x18\n \x01(\r\x12\x11\n\tsuspended\x18\x0b \x01(\r\x12\x10\n\x08orphaned\x18\x0c \x01(\r\x12\x11\n\twaits_for\x18\r \x01(\t\x12\x12\n\nwhy_behind\x18\x0e \x01(\tB\n\n\x08_versionB\t\n\x07_target*O\n\x05\x44rain\x12\x15\n\x11\x44RAIN_UNSPECIFIED\x10\x00\x12\x0e\n\nDRAIN_WAIT\x10\x01\x12\x0f\n\x0b\x44RAIN_ABORT\x10\x02\x12\x0e\n\nDRAIN_KEEP\x10\x03\x32\xde\x04\n\nController\x12I\n\x04Sync\x12!.sluicegate.v1.SyncVersionRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x44\n\x05Pause\x12\x1b.sluicegate.v1.PauseRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x46\n\x06Resume\x12\x1c.sluicegate.v1.ResumeRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12I\n\x04Lend\x12!.sluicegate.v1.LendDevicesRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12Q\n\x08Returned\x12%.sluicegate.v1.DevicesReturnedRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x46\n\x06Poison\x12\x1c.sluicegate.v1.PoisonRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12L\n\tEvacuated\x12\x1f.sluicegate.v1.EvacuatedRequest\x1a\x1e.sluicegate.v1.OperationAnswer\x12\x43\n\x06Status\x12\x1c.sluicegate.v1.StatusRequest\x1a\x1b.sluicegate.v1.StatusAnswerb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,36 +38,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATUSANSWER_HELDENTRY']._serialized_options = b'8\001'
   _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._loaded_options = None
   _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._serialized_options = b'8\001'
-  _globals['_DRAIN']._serialized_start=1744
-  _globals['_DRAIN']._serialized_end=1823
+  _globals['_DRAIN']._serialized_start=1937
+  _globals['_DRAIN']._serialized_end=2016
   _globals['_SYNCVERSIONREQUEST']._serialized_start=49
   _globals['_SYNCVERSIONREQUEST']._serialized_end=108
   _globals['_PAUSEREQUEST']._serialized_start=110
   _globals['_PAUSEREQUEST']._serialized_end=182
   _globals['_RESUMEREQUEST']._serialized_start=184
   _globals['_RESUMEREQUEST']._serialized_end=221
-  _globals['_POISONREQUEST']._serialized_start=223
-  _globals['_POISONREQUEST']._serialized_end=290
-  _globals['_EVACUATEDREQUEST']._serialized_start=292
-  _globals['_EVACUATEDREQUEST']._serialized_end=353
-  _globals['_OPERATIONANSWER']._serialized_start=356
-  _globals['_OPERATIONANSWER']._serialized_end=874
-  _globals['_OPERATIONANSWER_LEFTBEHINDENTRY']._serialized_start=635
-  _globals['_OPERATIONANSWER_LEFTBEHINDENTRY']._serialized_end=684
-  _globals['_OPERATIONANSWER_RESULT']._serialized_start=687
-  _globals['_OPERATIONANSWER_RESULT']._serialized_end=862
-  _globals['_STATUSREQUEST']._serialized_start=876
-  _globals['_STATUSREQUEST']._serialized_end=891
-  _globals['_STATUSANSWER']._serialized_start=894
-  _globals['_STATUSANSWER']._serialized_end=1215
-  _globals['_STATUSANSWER_HELDENTRY']._serialized_start=1158
-  _globals['_STATUSANSWER_HELDENTRY']._serialized_end=1201
-  _globals['_OPERATIONSTATUS']._serialized_start=1218
-  _globals['_OPERATIONSTATUS']._serialized_end=1450
-  _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._serialized_start=635
-  _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._serialized_end=684
-  _globals['_REPLICASTATUS']._serialized_start=1453
-  _globals['_REPLICASTATUS']._serialized_end=1742
-  _globals['_CONTROLLER']._serialized_start=1826
-  _globals['_CONTROLLER']._serialized_end=2274
+  _globals['_LENDDEVICESREQUEST']._serialized_start=223
+  _globals['_LENDDEVICESREQUEST']._serialized_end=318
+  _globals['_DEVICESRETURNEDREQUEST']._serialized_start=320
+  _globals['_DEVICESRETURNEDREQUEST']._serialized_end=397
+  _globals['_POISONREQUEST']._serialized_start=399
+  _globals['_POISONREQUEST']._serialized_end=466
+  _globals['_EVACUATEDREQUEST']._serialized_start=468
+  _globals['_EVACUATEDREQUEST']._serialized_end=529
+  _globals['_OPERATIONANSWER']._serialized_start=532
+  _globals['_OPERATIONANSWER']._serialized_end=1067
+  _globals['_OPERATIONANSWER_LEFTBEHINDENTRY']._serialized_start=811
+  _globals['_OPERATIONANSWER_LEFTBEHINDENTRY']._serialized_end=860
+  _globals['_OPERATIONANSWER_RESULT']._serialized_start=863
+  _globals['_OPERATIONANSWER_RESULT']._serialized_end=1055
+  _globals['_STATUSREQUEST']._serialized_start=1069
+  _globals['_STATUSREQUEST']._serialized_end=1084
+  _globals['_STATUSANSWER']._serialized_start=1087
+  _globals['_STATUSANSWER']._serialized_end=1408
+  _globals['_STATUSANSWER_HELDENTRY']._serialized_start=1351
+  _globals['_STATUSANSWER_HELDENTRY']._serialized_end=1394
+  _globals['_OPERATIONSTATUS']._serialized_start=1411
+  _globals['_OPERATIONSTATUS']._serialized_end=1643
+  _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._serialized_start=811
+  _globals['_OPERATIONSTATUS_LEFTBEHINDENTRY']._serialized_end=860
+  _globals['_REPLICASTATUS']._serialized_start=1646
+  _globals['_REPLICASTATUS']._serialized_end=1935
+  _globals['_CONTROLLER']._serialized_start=2019
+  _globals['_CONTROLLER']._serialized_end=2625
 # @@protoc_insertion_point(module_scope)

@@ -41,6 +41,26 @@ class ResumeRequest(_message.Message):
     operation_id: str
     def __init__(self, operation_id: _Optional[str] = ...) -> None: ...
 
+class LendDevicesRequest(_message.Message):
+    __slots__ = ("operation_id", "version", "mode")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    version: int
+    mode: Drain
+    def __init__(self, operation_id: _Optional[str] = ..., version: _Optional[int] = ..., mode: _Optional[_Union[Drain, str]] = ...) -> None: ...
+
+class DevicesReturnedRequest(_message.Message):
+    __slots__ = ("operation_id", "lend", "version")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    LEND_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    lend: str
+    version: int
+    def __init__(self, operation_id: _Optional[str] = ..., lend: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+
 class PoisonRequest(_message.Message):
     __slots__ = ("operation_id", "replica", "why")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +91,7 @@ class OperationAnswer(_message.Message):
         RESULT_EVACUATED: _ClassVar[OperationAnswer.Result]
         RESULT_REFUSED: _ClassVar[OperationAnswer.Result]
         RESULT_FAILED: _ClassVar[OperationAnswer.Result]
+        RESULT_LENT: _ClassVar[OperationAnswer.Result]
     RESULT_UNSPECIFIED: OperationAnswer.Result
     RESULT_PUBLISHED: OperationAnswer.Result
     RESULT_PAUSED: OperationAnswer.Result
@@ -79,6 +100,7 @@ class OperationAnswer(_message.Message):
     RESULT_EVACUATED: OperationAnswer.Result
     RESULT_REFUSED: OperationAnswer.Result
     RESULT_FAILED: OperationAnswer.Result
+    RESULT_LENT: OperationAnswer.Result
     class LeftBehindEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]

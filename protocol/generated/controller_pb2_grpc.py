@@ -50,6 +50,16 @@ class ControllerStub:
                 request_serializer=sluicegate_dot_v1_dot_controller__pb2.ResumeRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
                 _registered_method=True)
+        self.Lend = channel.unary_unary(
+                '/sluicegate.v1.Controller/Lend',
+                request_serializer=sluicegate_dot_v1_dot_controller__pb2.LendDevicesRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
+                _registered_method=True)
+        self.Returned = channel.unary_unary(
+                '/sluicegate.v1.Controller/Returned',
+                request_serializer=sluicegate_dot_v1_dot_controller__pb2.DevicesReturnedRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
+                _registered_method=True)
         self.Poison = channel.unary_unary(
                 '/sluicegate.v1.Controller/Poison',
                 request_serializer=sluicegate_dot_v1_dot_controller__pb2.PoisonRequest.SerializeToString,
@@ -92,6 +102,21 @@ class ControllerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Lend(self, request, context):
+        """Drain all gates and lend their devices to the trainer; answered once the memory of all is free. The gates stay
+        closed until Returned. It ends by itself where the trainer stands idle for too long, and with its controller.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Returned(self, request, context):
+        """The trainer no longer uses the devices of a lend: weights are installed on them, and every gate is open again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Poison(self, request, context):
         """Give a replica up: its weights or device are in doubt. It is replaced.
         """
@@ -128,6 +153,16 @@ def add_ControllerServicer_to_server(servicer, server):
             'Resume': grpc.unary_unary_rpc_method_handler(
                     servicer.Resume,
                     request_deserializer=sluicegate_dot_v1_dot_controller__pb2.ResumeRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.SerializeToString,
+            ),
+            'Lend': grpc.unary_unary_rpc_method_handler(
+                    servicer.Lend,
+                    request_deserializer=sluicegate_dot_v1_dot_controller__pb2.LendDevicesRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.SerializeToString,
+            ),
+            'Returned': grpc.unary_unary_rpc_method_handler(
+                    servicer.Returned,
+                    request_deserializer=sluicegate_dot_v1_dot_controller__pb2.DevicesReturnedRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.SerializeToString,
             ),
             'Poison': grpc.unary_unary_rpc_method_handler(
@@ -226,6 +261,60 @@ class Controller:
             target,
             '/sluicegate.v1.Controller/Resume',
             sluicegate_dot_v1_dot_controller__pb2.ResumeRequest.SerializeToString,
+            sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Lend(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Controller/Lend',
+            sluicegate_dot_v1_dot_controller__pb2.LendDevicesRequest.SerializeToString,
+            sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Returned(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Controller/Returned',
+            sluicegate_dot_v1_dot_controller__pb2.DevicesReturnedRequest.SerializeToString,
             sluicegate_dot_v1_dot_controller__pb2.OperationAnswer.FromString,
             options,
             channel_credentials,

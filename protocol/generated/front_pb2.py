@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19sluicegate/v1/front.proto\x12\rsluicegate.v1\"\x10\n\x0e\x44igestsRequest\"\xcc\x01\n\x0bHeldDigests\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x14\n\x07version\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x38\n\x07\x64igests\x18\x04 \x03(\x0b\x32\'.sluicegate.v1.HeldDigests.DigestsEntry\x12\x0b\n\x03why\x18\x05 \x01(\t\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_version\"\x1d\n\x0bShowRequest\x12\x0e\n\x06leases\x18\x01 \x01(\r\"\x98\x01\n\tOpenLease\x12\r\n\x05lease\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x0e\n\x06\x63lient\x18\x03 \x01(\t\x12\r\n\x05state\x18\x04 \x01(\t\x12\x0b\n\x03\x61ge\x18\x05 \x01(\x01\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\x14\n\x07version\x18\x07 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06tokens\x18\x08 \x01(\x04\x42\n\n\x08_version\"\xbe\x03\n\x08Standing\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0b\n\x03why\x18\x04 \x01(\t\x12\x0f\n\x07waiting\x18\x05 \x01(\r\x12\x0c\n\x04open\x18\x06 \x01(\r\x12\x10\n\x08\x61\x64mitted\x18\x07 \x01(\x04\x12\x0c\n\x04held\x18\x08 \x01(\x04\x12\x0c\n\x04left\x18\t \x01(\x04\x12\x35\n\x07refused\x18\n \x03(\x0b\x32$.sluicegate.v1.Standing.RefusedEntry\x12\x0f\n\x07storage\x18\x0b \x01(\t\x12\x11\n\tengine_ok\x18\x0c \x01(\x08\x12\x12\n\nengine_why\x18\r \x01(\t\x12\x16\n\x0e\x65ngine_running\x18\x0e \x01(\r\x12\x16\n\x0e\x65ngine_waiting\x18\x0f \x01(\r\x12\x19\n\x0c\x66rozen_epoch\x18\x10 \x01(\x04H\x00\x88\x01\x01\x12(\n\x06leases\x18\x11 \x03(\x0b\x32\x18.sluicegate.v1.OpenLease\x1a.\n\x0cRefusedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0f\n\r_frozen_epoch2\x8a\x01\n\x05\x46ront\x12;\n\x04Show\x12\x1a.sluicegate.v1.ShowRequest\x1a\x17.sluicegate.v1.Standing\x12\x44\n\x07\x44igests\x12\x1d.sluicegate.v1.DigestsRequest\x1a\x1a.sluicegate.v1.HeldDigestsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19sluicegate/v1/front.proto\x12\rsluicegate.v1\"\x1f\n\x0fReleasedRequest\x12\x0c\n\x04lend\x18\x01 \x01(\t\"\x10\n\x0eReleasedAnswer\"\x10\n\x0e\x44igestsRequest\"\xcc\x01\n\x0bHeldDigests\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\x14\n\x07version\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\x38\n\x07\x64igests\x18\x04 \x03(\x0b\x32\'.sluicegate.v1.HeldDigests.DigestsEntry\x12\x0b\n\x03why\x18\x05 \x01(\t\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\n\n\x08_version\"\x1d\n\x0bShowRequest\x12\x0e\n\x06leases\x18\x01 \x01(\r\"\x98\x01\n\tOpenLease\x12\r\n\x05lease\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x0e\n\x06\x63lient\x18\x03 \x01(\t\x12\r\n\x05state\x18\x04 \x01(\t\x12\x0b\n\x03\x61ge\x18\x05 \x01(\x01\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\x14\n\x07version\x18\x07 \x01(\x04H\x00\x88\x01\x01\x12\x0e\n\x06tokens\x18\x08 \x01(\x04\x42\n\n\x08_version\"\xbe\x03\n\x08Standing\x12\x0f\n\x07replica\x18\x01 \x01(\t\x12\x13\n\x0bincarnation\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0b\n\x03why\x18\x04 \x01(\t\x12\x0f\n\x07waiting\x18\x05 \x01(\r\x12\x0c\n\x04open\x18\x06 \x01(\r\x12\x10\n\x08\x61\x64mitted\x18\x07 \x01(\x04\x12\x0c\n\x04held\x18\x08 \x01(\x04\x12\x0c\n\x04left\x18\t \x01(\x04\x12\x35\n\x07refused\x18\n \x03(\x0b\x32$.sluicegate.v1.Standing.RefusedEntry\x12\x0f\n\x07storage\x18\x0b \x01(\t\x12\x11\n\tengine_ok\x18\x0c \x01(\x08\x12\x12\n\nengine_why\x18\r \x01(\t\x12\x16\n\x0e\x65ngine_running\x18\x0e \x01(\r\x12\x16\n\x0e\x65ngine_waiting\x18\x0f \x01(\r\x12\x19\n\x0c\x66rozen_epoch\x18\x10 \x01(\x04H\x00\x88\x01\x01\x12(\n\x06leases\x18\x11 \x03(\x0b\x32\x18.sluicegate.v1.OpenLease\x1a.\n\x0cRefusedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0f\n\r_frozen_epoch2\xd5\x01\n\x05\x46ront\x12;\n\x04Show\x12\x1a.sluicegate.v1.ShowRequest\x1a\x17.sluicegate.v1.Standing\x12\x44\n\x07\x44igests\x12\x1d.sluicegate.v1.DigestsRequest\x1a\x1a.sluicegate.v1.HeldDigests\x12I\n\x08Released\x12\x1e.sluicegate.v1.ReleasedRequest\x1a\x1d.sluicegate.v1.ReleasedAnswerb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,20 +36,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HELDDIGESTS_DIGESTSENTRY']._serialized_options = b'8\001'
   _globals['_STANDING_REFUSEDENTRY']._loaded_options = None
   _globals['_STANDING_REFUSEDENTRY']._serialized_options = b'8\001'
-  _globals['_DIGESTSREQUEST']._serialized_start=44
-  _globals['_DIGESTSREQUEST']._serialized_end=60
-  _globals['_HELDDIGESTS']._serialized_start=63
-  _globals['_HELDDIGESTS']._serialized_end=267
-  _globals['_HELDDIGESTS_DIGESTSENTRY']._serialized_start=209
-  _globals['_HELDDIGESTS_DIGESTSENTRY']._serialized_end=255
-  _globals['_SHOWREQUEST']._serialized_start=269
-  _globals['_SHOWREQUEST']._serialized_end=298
-  _globals['_OPENLEASE']._serialized_start=301
-  _globals['_OPENLEASE']._serialized_end=453
-  _globals['_STANDING']._serialized_start=456
-  _globals['_STANDING']._serialized_end=902
-  _globals['_STANDING_REFUSEDENTRY']._serialized_start=839
-  _globals['_STANDING_REFUSEDENTRY']._serialized_end=885
-  _globals['_FRONT']._serialized_start=905
-  _globals['_FRONT']._serialized_end=1043
+  _globals['_RELEASEDREQUEST']._serialized_start=44
+  _globals['_RELEASEDREQUEST']._serialized_end=75
+  _globals['_RELEASEDANSWER']._serialized_start=77
+  _globals['_RELEASEDANSWER']._serialized_end=93
+  _globals['_DIGESTSREQUEST']._serialized_start=95
+  _globals['_DIGESTSREQUEST']._serialized_end=111
+  _globals['_HELDDIGESTS']._serialized_start=114
+  _globals['_HELDDIGESTS']._serialized_end=318
+  _globals['_HELDDIGESTS_DIGESTSENTRY']._serialized_start=260
+  _globals['_HELDDIGESTS_DIGESTSENTRY']._serialized_end=306
+  _globals['_SHOWREQUEST']._serialized_start=320
+  _globals['_SHOWREQUEST']._serialized_end=349
+  _globals['_OPENLEASE']._serialized_start=352
+  _globals['_OPENLEASE']._serialized_end=504
+  _globals['_STANDING']._serialized_start=507
+  _globals['_STANDING']._serialized_end=953
+  _globals['_STANDING_REFUSEDENTRY']._serialized_start=890
+  _globals['_STANDING_REFUSEDENTRY']._serialized_end=936
+  _globals['_FRONT']._serialized_start=956
+  _globals['_FRONT']._serialized_end=1169
 # @@protoc_insertion_point(module_scope)

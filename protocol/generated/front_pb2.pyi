@@ -7,6 +7,16 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class ReleasedRequest(_message.Message):
+    __slots__ = ("lend",)
+    LEND_FIELD_NUMBER: _ClassVar[int]
+    lend: str
+    def __init__(self, lend: _Optional[str] = ...) -> None: ...
+
+class ReleasedAnswer(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class DigestsRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

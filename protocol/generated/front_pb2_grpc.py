@@ -45,6 +45,11 @@ class FrontStub:
                 request_serializer=sluicegate_dot_v1_dot_front__pb2.DigestsRequest.SerializeToString,
                 response_deserializer=sluicegate_dot_v1_dot_front__pb2.HeldDigests.FromString,
                 _registered_method=True)
+        self.Released = channel.unary_unary(
+                '/sluicegate.v1.Front/Released',
+                request_serializer=sluicegate_dot_v1_dot_front__pb2.ReleasedRequest.SerializeToString,
+                response_deserializer=sluicegate_dot_v1_dot_front__pb2.ReleasedAnswer.FromString,
+                _registered_method=True)
 
 
 class FrontServicer:
@@ -64,6 +69,14 @@ class FrontServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Released(self, request, context):
+        """Answered once the memory that this lend asks for is free. FAILED_PRECONDITION where the gate has not lent it, or
+        no longer has. Changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FrontServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -76,6 +89,11 @@ def add_FrontServicer_to_server(servicer, server):
                     servicer.Digests,
                     request_deserializer=sluicegate_dot_v1_dot_front__pb2.DigestsRequest.FromString,
                     response_serializer=sluicegate_dot_v1_dot_front__pb2.HeldDigests.SerializeToString,
+            ),
+            'Released': grpc.unary_unary_rpc_method_handler(
+                    servicer.Released,
+                    request_deserializer=sluicegate_dot_v1_dot_front__pb2.ReleasedRequest.FromString,
+                    response_serializer=sluicegate_dot_v1_dot_front__pb2.ReleasedAnswer.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -132,6 +150,33 @@ class Front:
             '/sluicegate.v1.Front/Digests',
             sluicegate_dot_v1_dot_front__pb2.DigestsRequest.SerializeToString,
             sluicegate_dot_v1_dot_front__pb2.HeldDigests.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Released(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sluicegate.v1.Front/Released',
+            sluicegate_dot_v1_dot_front__pb2.ReleasedRequest.SerializeToString,
+            sluicegate_dot_v1_dot_front__pb2.ReleasedAnswer.FromString,
             options,
             channel_credentials,
             insecure,

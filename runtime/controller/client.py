@@ -38,7 +38,7 @@ _DRAINS = {None: pb.DRAIN_UNSPECIFIED, Mode.WAIT: pb.DRAIN_WAIT, Mode.ABORT: pb.
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an operation: `result` is published, paused, resumed, poisoned or evacuated.
+    """What came of an operation: `result` is published, paused, resumed, lent, poisoned or evacuated.
 
     `version` is what is published, `left_behind` has the replicas that it went on without, and why; `replayed`:
     it is the answer of an earlier call.
@@ -118,6 +118,30 @@ class ControllerClient:
     async def resume(self, *, operation_id: str | None = None, within: float | None = None) -> Answer:
         """End the pause."""
         return await self._operate("Resume", pb.ResumeRequest(operation_id=operation_id or _new_id()), within)
+
+    async def lend(
+        self, version: int, mode: Mode | None = None, *, operation_id: str | None = None, within: float | None = None
+    ) -> Answer:
+        """Drain all gates and lend their devices to the trainer; the answer's operation id is the lend's name.
+
+        `version` is what may come back: a new number, or the published version where no weights will. `mode` is
+        `wait` if not given, and not `keep`. The trainer is to be claimed with the answer's term: once a later
+        controller rules, which ends the lend, it then refuses to train.
+        """
+        mode = Mode.WAIT if mode is None else mode
+        request = pb.LendDevicesRequest(operation_id=operation_id or _new_id(), version=version, mode=_DRAINS[mode])
+        return await self._operate("Lend", request, within)
+
+    async def returned(
+        self, lend: str, version: int, *, operation_id: str | None = None, within: float | None = None
+    ) -> Answer:
+        """Give the devices of a lend back, with its version, which is durable, or with the published one.
+
+        Nothing may be trained on them from now on. Where it is refused with `retry` or for its version the lend
+        still stands; after `not_lent`, or where it has begun and failed, it is over.
+        """
+        request = pb.DevicesReturnedRequest(operation_id=operation_id or _new_id(), lend=lend, version=version)
+        return await self._operate("Returned", request, within)
 
     async def poison(
         self, replica: str, why: str, *, operation_id: str | None = None, within: float | None = None

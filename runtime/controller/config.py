@@ -27,7 +27,8 @@ class ControllerConfig:
     rules; together the longest that a gate stays closed. `call_ms`: how long one call to a gate may take;
     `leave_ms`: how long sessions may take to go from a replica that leaves; `staging_ms`: how long a replica may take
     to receive a version while its gate is still open, 0 to have it receive it while it is closed. `patience`: how
-    many probes, one a second, a replica may miss in a row before it is dead and replaced.
+    many probes, one a second, a replica may miss in a row before it is dead and replaced. `lend_ms`: how long devices
+    may be lent while the trainer stands idle and nobody gives them back, before it is ended and they are taken back.
     """
 
     run: str
@@ -44,6 +45,7 @@ class ControllerConfig:
     call_ms: int = 5_000
     leave_ms: int = 60_000
     staging_ms: int = 120_000
+    lend_ms: int = 60_000
     stop_ms: int = 5_000
     patience: int = 5
     shm_root: Path | None = None
@@ -55,7 +57,7 @@ class ControllerConfig:
         require_names(run=self.run, incarnation=self.incarnation or "drawn")
         require_positive(
             minimum=self.minimum, deadline_ms=self.deadline_ms, takeover_ms=self.takeover_ms, call_ms=self.call_ms,
-            leave_ms=self.leave_ms, stop_ms=self.stop_ms, patience=self.patience,
+            leave_ms=self.leave_ms, lend_ms=self.lend_ms, stop_ms=self.stop_ms, patience=self.patience,
         )  # fmt: skip
         if self.staging_ms < 0:
             raise ValueError(f"staging_ms is {self.staging_ms}: give milliseconds, 0 to stage nothing before a window")

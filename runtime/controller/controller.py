@@ -70,6 +70,8 @@ class Controller:
         """Set once a higher term is known to rule."""
         self.why_overruled = ""
         self.paused: Operation | None = None
+        self.lends: Operation | None = None
+        """The operation that lends devices to whoever asked for them, while it goes on."""
         self._hold = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._group = Tasks()
@@ -248,28 +250,26 @@ class Controller:
         With `train` the members' devices are lent out while it runs. Returns the operation that
         published. Whoever stops waiting does not stop the operation. Raises SyncFailed; what `train` raised.
         """
-        self._require_ruling()
-        if self.paused is not None:
-            raise SyncFailed("the cohort is paused: resume it first", "paused", retry=True)
-        self.manifests.get(version)
-        if not await self.is_durable(version):
-            raise SyncFailed(f"version {version} has a manifest, but its bytes are not there", "no_bytes")
+        self.require_ruling()
+        self.require_free()
+        await self.require_bytes(version)
         operation = Operation(
             version, self.settings.deadline, self.settings.mode, lends=train is not None, during=train
         )
-        await asyncio.shield(self._begin(operation))
+        await asyncio.shield(self.begin(operation))
         if operation.trouble is not None:
             raise operation.trouble
         if operation.outcome != "published":
-            raise self._failure(f"version {version} was not published", operation)
+            raise self.failure(f"version {version} was not published", operation)
         return operation
 
     async def pause(self, mode: Mode | None = None) -> Operation:
         """Drain all gates that serve and keep them so until `resume`. Raises SyncFailed."""
-        self._require_ruling()
+        self.require_ruling()
         version = self.published
         if self.paused is not None:
             raise SyncFailed("the cohort is paused already", "paused", retry=True)
+        self.require_free()
         if version is None:
             raise SyncFailed("nothing is published: there is nothing to pause", "nothing_published", retry=True)
         self._hold = asyncio.Event()
@@ -282,11 +282,11 @@ class Controller:
 
         operation = Operation(version, self.settings.deadline, mode or self.settings.mode, during=during)
         self.paused = operation
-        task = self._begin(operation)
+        task = self.begin(operation)
         while not (self.is_paused or task.done()):
             await self.changed.until(lambda: self.is_paused or task.done(), self.settings.deadline)
         if not self.is_paused:
-            raise self._failure("the cohort was not paused", operation)
+            raise self.failure("the cohort was not paused", operation)
         return operation
 
     def _is_released(self) -> bool:
@@ -303,7 +303,7 @@ class Controller:
 
     async def resume(self) -> Operation:
         """End the pause: every gate that is paused is open again. Raises SyncFailed."""
-        self._require_ruling()
+        self.require_ruling()
         operation = self.paused
         if operation is None:
             raise SyncFailed("the cohort is not paused", "not_paused")
@@ -311,21 +311,38 @@ class Controller:
         self.changed.notify()
         await operation.done.wait()
         if operation.outcome.startswith("overruled"):
-            raise self._failure("the cohort was not resumed", operation)
+            raise self.failure("the cohort was not resumed", operation)
         return operation
 
-    def _require_ruling(self) -> None:
+    def require_free(self) -> None:
+        """Raises SyncFailed while an operation goes on that ends only when somebody asks for it."""
+        if self.paused is not None:
+            raise SyncFailed("the cohort is paused: resume it first", "paused", retry=True)
+        if self.lends is not None:
+            raise SyncFailed("the devices are lent to the trainer: give them back first", "lent", retry=True)
+
+    async def require_bytes(self, version: int) -> None:
+        """Raises SyncFailed where the bytes of a version are not there, OSError and ManifestError where its manifest
+        is not."""
+        self.manifests.get(version)
+        if not await self.is_durable(version):
+            raise SyncFailed(f"version {version} has a manifest, but its bytes are not there", "no_bytes")
+
+    def require_ruling(self) -> None:
+        """Raises SyncFailed once a higher term rules."""
         if self.overruled.is_set():
             raise SyncFailed("a controller of a higher term rules: ask that one", "overruled")
 
     @staticmethod
-    def _failure(text: str, operation: Operation) -> SyncFailed:
+    def failure(text: str, operation: Operation) -> SyncFailed:
+        """What is said of an operation that has not done what it was begun for."""
         reasons = "; ".join(f"{r}: {w}" for r, w in operation.left_behind().items())
         reason = operation.reason or operation.outcome.partition(":")[0].replace(" ", "_")
         said = f"{text} ({operation.outcome}) {reasons}".rstrip()
         return SyncFailed(said, reason, retry=operation.retry, operation=operation)
 
-    def _begin(self, operation: Operation) -> asyncio.Task[None]:
+    def begin(self, operation: Operation) -> asyncio.Task[None]:
+        """The task that carries an operation out, from its turn to its end."""
         task = self._group.create_task(self._operating.run(operation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NoReturn
 
 from grpc import StatusCode, aio
@@ -32,6 +32,7 @@ from .client import OVERRULED
 from .cohort import Cohort
 from .controller import Controller, SyncFailed
 from .ledger import Entry, Ledger, Outcome
+from .lending import Lending
 from .member import Overruled, as_member_error
 from .status import status
 
@@ -47,8 +48,8 @@ class Desk(rpc.ControllerServicer):
 
     SERVICE = "sluicegate.v1.Controller"
 
-    def __init__(self, controller: Controller, cohort: Cohort, ledger: Ledger) -> None:
-        self._controller, self._cohort, self._ledger = controller, cohort, ledger
+    def __init__(self, controller: Controller, cohort: Cohort, ledger: Ledger, lending: Lending) -> None:
+        self._controller, self._cohort, self._ledger, self._lending = controller, cohort, ledger, lending
         self._going_on: dict[str, asyncio.Task[Outcome | None]] = {}
 
     def add_to(self, server: aio.Server) -> None:
@@ -65,9 +66,7 @@ class Desk(rpc.ControllerServicer):
         return await self._answer(context, request.operation_id, ["sync", request.version], do)
 
     async def Pause(self, request: pb.PauseRequest, context: Context) -> pb.OperationAnswer:
-        if request.mode not in pb.Drain.values():
-            text = f"mode {request.mode} is unknown: send one of {', '.join(pb.Drain.keys())}"
-            await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
+        await _require_mode(context, request.mode, pb.Drain.values())
 
         async def do() -> Outcome:
             operation = await self._controller.pause(_MODES.get(request.mode))
@@ -83,6 +82,26 @@ class Desk(rpc.ControllerServicer):
             return Outcome("resumed", epoch=operation.epoch, version=operation.version, left_behind=left)
 
         return await self._answer(context, request.operation_id, ["resume"], do)
+
+    async def Lend(self, request: pb.LendDevicesRequest, context: Context) -> pb.OperationAnswer:
+        # A device on which a request is frozen cannot be lent.
+        await _require_mode(context, request.mode, [pb.DRAIN_UNSPECIFIED, pb.DRAIN_WAIT, pb.DRAIN_ABORT])
+
+        async def do() -> Outcome:
+            mode = _MODES.get(request.mode, Mode.WAIT)
+            operation = await self._lending.lend(request.operation_id, request.version, mode)
+            left = operation.left_behind()
+            return Outcome("lent", epoch=operation.epoch, version=self._controller.published, left_behind=left)
+
+        return await self._answer(context, request.operation_id, ["lend", request.version, request.mode], do)
+
+    async def Returned(self, request: pb.DevicesReturnedRequest, context: Context) -> pb.OperationAnswer:
+        async def do() -> Outcome:
+            operation = await self._lending.returned(request.lend, request.version)
+            left = operation.left_behind()
+            return Outcome("published", epoch=operation.epoch, version=self._controller.published, left_behind=left)
+
+        return await self._answer(context, request.operation_id, ["returned", request.lend, request.version], do)
 
     async def Poison(self, request: pb.PoisonRequest, context: Context) -> pb.OperationAnswer:
         if not request.why.strip():
@@ -199,18 +218,21 @@ class Desk(rpc.ControllerServicer):
         kind, *values = json.loads(entry.request)
         published = self._controller.published
         ended = f"the controller of term {entry.term} ended; what is published is {published}"
-        if kind == "sync" and published == values[0]:
+        if kind in ("sync", "returned") and published == values[-1]:
             return Outcome("published", version=published)
         if kind == "resume":
             return Outcome("resumed", text=ended, version=published)
         return Outcome("failed", "controller_ended", ended, version=published, retry=True)
 
     def _as_of_now(self, entry: Entry) -> Outcome:
-        """What came of it, and of a pause whether it ended with its controller."""
+        """What came of it, and of a pause whether it ended with its controller, of a lend whether it stands."""
         assert entry.outcome is not None
         if entry.outcome.result == "paused" and entry.term != self._controller.term:
             text = f"the pause ended with the controller of term {entry.term}: every gate was reopened"
             return Outcome("failed", "pause_ended", text, version=self._controller.published, retry=True)
+        if entry.outcome.result == "lent" and not self._lending.stands(entry.operation):
+            text = "the lend is over: what is published is served, and nothing may be trained on its devices"
+            return Outcome("failed", "lend_ended", text, version=self._controller.published, retry=True)
         return entry.outcome
 
     async def _home(self, context: Context) -> None:
@@ -234,6 +256,13 @@ class Desk(rpc.ControllerServicer):
             reason=outcome.reason, text=outcome.text, retry=outcome.retry, term=term, epoch=outcome.epoch,
             version=outcome.version, left_behind=outcome.left_behind,
         )  # fmt: skip
+
+
+async def _require_mode(context: Context, mode: int, taken: Collection[int]) -> None:
+    if mode not in taken:
+        names = ", ".join(name for name, value in pb.Drain.items() if value in taken)
+        text = f"mode {mode} is unknown here: send one of {names}"
+        await _refuse(context, StatusCode.INVALID_ARGUMENT, MALFORMED, text)
 
 
 async def _refuse(context: Context, code: StatusCode, reason: str, text: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Whether a trainer may still use devices that were lent to it, as a controller that took over finds out.
+"""Whether a trainer may still use devices that were lent to it, as a controller finds out.
 
 Rules of this file:
 
@@ -15,40 +15,47 @@ from ...protocol.generated.trainer_service import TrainerClient
 from .roster import Life, Roster
 from .trainer import INSTANCE
 
+UNKNOWN = ""
+"""The state of a trainer that is not ready, or does not answer."""
+
+_USES = (UNKNOWN, "TRAINING", "FAILED")
+"""Of one that has failed, a rank may still train until its process has ended."""
+
 
 class TrainerUse:
     """Asks the trainers of a roster for a controller, whose `term` is set before use.
 
     `call`: seconds that one answer may take. A trainer that borrows devices is enlisted: where none ever was,
-    nothing is known.
+    nothing is known. Everything raises StoreError where the roster cannot be read.
     """
 
     def __init__(self, roster: Roster, call: float) -> None:
         self.term = 0
-        self._roster, self._call = roster, call
+        self.roster, self._call = roster, call
         self._numbers = itertools.count(1)
 
     async def __call__(self) -> bool:
         """Whether any may still train on a lent device."""
-        known = self._roster.lives("trainer")
-        if not known:
-            return True
-        for life in known:
-            if life.ended is None and await self._uses(life):
-                return True
-        return False
+        return not self.is_known() or any(state in _USES for state in (await self.states()).values())
 
-    async def _uses(self, life: Life) -> bool:
+    def is_known(self) -> bool:
+        """Whether a trainer was ever enlisted."""
+        return bool(self.roster.lives("trainer"))
+
+    async def states(self) -> dict[str, str]:
+        """What each life that has not ended does, once it is claimed by the present term; UNKNOWN of one that does
+        not say."""
+        return {life.incarnation: await self._state(life) for life in self.roster.living("trainer")}
+
+    async def _state(self, life: Life) -> str:
         if not life.control:
-            return True
+            return UNKNOWN
         operation = f"{self.term}.{life.incarnation}.claim.{next(self._numbers)}"
         channel = dial(life.control)
         try:
             client = TrainerClient(channel, INSTANCE, incarnation=life.incarnation, deadline=self._call)
-            trainer = (await client.claim(term=self.term, operation_id=operation)).snapshot
+            return (await client.claim(term=self.term, operation_id=operation)).snapshot.state
         except CallError:
-            return True
+            return UNKNOWN
         finally:
             await channel.close()
-        # Of one that has failed, a rank may still train until its process has ended.
-        return trainer.state in ("TRAINING", "FAILED")

@@ -21,7 +21,7 @@ _SPACE = "operations"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an operation. `result` is published, paused, resumed, poisoned, evacuated, refused or failed.
+    """What came of an operation. `result` is published, paused, resumed, lent, poisoned, evacuated, refused or failed.
 
     `reason` is a name for programs, `text` says it to a person; `left_behind` has the replicas that the
     operation went on without, and why; `retry` says of a refusal whether another operation may be taken later.

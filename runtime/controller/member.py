@@ -6,6 +6,7 @@ Rules of this file:
   off is taken up again. It ends when nothing more can come: the incarnation has ended.
 - Operation ids say what they are for; one is used again only while no answer has arrived.
 - A gate that refuses the term has a higher one: that is nobody's failure, and is told apart.
+- A device is lent once its memory is free, not when its gate has lent it.
 - Weights are staged before a gate is sealed for them, and again before an install that comes without a seal: a
   road that is out of reach costs a try, and no gate.
 """
@@ -20,8 +21,8 @@ from typing import Any, TypeVar
 
 from grpc import StatusCode, aio
 
-from ...protocol.client import CallError, Refused, Reply, Unreachable, dial
-from ...protocol.generated import rollout_pb2, rollout_pb2_grpc
+from ...protocol.client import CallError, Refused, Reply, Unreachable, dial, told
+from ...protocol.generated import front_pb2, front_pb2_grpc, rollout_pb2, rollout_pb2_grpc
 from ...protocol.generated.gate_service import GATE, GateClient
 from ...protocol.refusals import detail
 from ...statemachines.sorts import Mode
@@ -154,10 +155,27 @@ class Member:
         )
 
     async def lend(self, epoch: int) -> str:
-        """Lend the device out; the name of the lend, which gives it back."""
+        """Lend the device out, until its memory is free; the name of the lend, which gives it back."""
         operation = self.operation(epoch, "lend")
         await self.gate.lend(term=self.term, epoch=epoch, lend=operation, operation_id=operation)
+        await self._released(operation)
         return operation
+
+    async def _released(self, lend: str) -> None:
+        """Wait until the memory of a lend is free, as long as the caller waits. Raises MemberError."""
+        stub: Any = front_pb2_grpc.FrontStub(self._channel)
+        while True:
+            try:
+                await stub.Released(front_pb2.ReleasedRequest(lend=lend))
+                return
+            except aio.AioRpcError as error:
+                if error.code() == StatusCode.UNIMPLEMENTED:
+                    # A gate that stands before no memory of its own.
+                    return
+                if error.code() != StatusCode.UNAVAILABLE:
+                    text = f"{self.incarnation} has lent its device and does not free its memory: {told(error)}"
+                    raise MemberError(text) from error
+            await asyncio.sleep(WATCH_AGAIN_S)
 
     async def returned(self, epoch: int, lend: str) -> Reply[Any]:
         operation = self.operation(epoch, "returned")

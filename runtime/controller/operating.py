@@ -66,6 +66,8 @@ class Operating:
         finally:
             if controller.paused is operation:
                 controller.paused = None
+            if controller.lends is operation:
+                controller.lends = None
 
     def _candidates(self, operation: Operation) -> list[Member]:
         """Who may take part."""
@@ -86,7 +88,7 @@ class Operating:
             operation.reason, operation.retry = "not_staged", True
             operation.end(f"refused: {len(operation.members)} replicas have staged version {operation.version}")
             return False
-        if operation.during is None and controller.paused is not None:
+        if not operation.is_pause and controller.paused is not None:
             operation.reason, operation.retry = "paused", True
             operation.end("refused: the cohort was paused meanwhile")
             return False

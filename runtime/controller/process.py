@@ -31,6 +31,7 @@ from .controller import Controller
 from .desk import Desk
 from .devices import TrainerUse
 from .ledger import Ledger
+from .lending import Lending
 from .register import Register
 from .roster import Roster
 
@@ -92,7 +93,7 @@ async def ruling(
         stack.callback(begin_controller(controller))
         await stack.enter_async_context(controller)
         stack.callback(controller.stop)
-        desk = Desk(controller, cohort, ledger)
+        desk = Desk(controller, cohort, ledger, Lending(controller, use, config.lend_ms / 1000))
         services: list[Service] = [SyncServicer(controller.syncs), ReplicaServicer(controller.replicas), desk]
         services += also(controller, ledger)
         server = await stack.enter_async_context(Server(services, port=config.port, grace=0.2))

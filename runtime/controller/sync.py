@@ -74,9 +74,9 @@ class Operation:
     """What is told of one operation; `marks` in seconds since its begin.
 
     `during` runs between the drain and the install, with `lends` while the devices are lent; `trouble` is what
-    it raised. `allowed` is the deadline in seconds, begun anew by `extend`. `closed` are the members that are
-    open again; `reason` and `retry` are those of a refusal to begin. `unstaged` are replicas that take no part, since
-    they could not stage the version.
+    it raised; `back` is the version that came back with the devices, where another than `version` may. `allowed` is
+    the deadline in seconds, begun anew by `extend`. `closed` are the members that are open again; `reason` and `retry`
+    are those of a refusal to begin. `unstaged` are replicas that take no part, since they could not stage the version.
     """
 
     version: int
@@ -96,6 +96,7 @@ class Operation:
     reason: str = ""
     retry: bool = False
     trouble: Exception | None = None
+    back: int | None = None
     until: float = 0.0
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -198,13 +199,24 @@ class SyncActions:
                 # The devices go back whatever became of the training; the caller of the sync is told.
                 self.operation.trouble = error
             renewing.cancel()
+        if self.host.live(INSTANCE).state != "LENT":
+            # Nobody is left, or a higher term rules, which asks the trainer itself.
+            return
         self.operation.extend()
 
         async def take_back(member: Member) -> None:
             await member.returned(epoch, lent[member.replica])
+            # The gate's window is as long as the deadline that begins now.
+            await member.renew(epoch, self.settings.window_ms)
 
         await self._each(lent, take_back)
-        self._step(Sync.Trained())
+        back = self.operation.back
+        if back is None or back == self.operation.version:
+            self._step(Sync.Trained())
+            return
+        # There is nothing of this version to install: each comes home to what is published by itself.
+        for replica in sorted(members):
+            self._drop(replica, f"its device came back without version {self.operation.version}")
 
     async def _renew(self, epoch: int, members: frozenset[str]) -> None:
         """Give the gates a new window three times in each, until cancelled."""

@@ -27,6 +27,7 @@ from ...statemachines.compiler import Outcome
 from ...statemachines.gate import Gate
 from ...statemachines.sorts import Mode
 from ..engines import Engine, EngineBusy, EngineError, InstallFailed, NoStaging, NotStaged
+from ..signals import Signal
 from ..tracelog import TraceLog
 from ..weights import OutOfReach
 from .verifying import Proof, verify
@@ -45,6 +46,10 @@ class StaleTerm(Exception):
 
 class Overtaken(Exception):
     """An install has the engine's place to stage; it can be asked again after it."""
+
+
+class NotLent(Exception):
+    """The device is not lent by this lend."""
 
 
 class LeaseSide(Protocol):
@@ -85,6 +90,8 @@ class GateActions:
         """What ends each staging that is on its way, and its version."""
         self._question: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._released, self._freed = "", Signal()
+        """The lend that memory was last freed for, and what tells of it."""
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -191,7 +198,12 @@ class GateActions:
         self._spawn(self._install(epoch, version))
 
     async def release_memory(self, instance: str, lend: str) -> None:
-        self._insist("its memory", self._engine.release_memory, lambda: self.live.lent == lend)
+        async def release() -> None:
+            await self._engine.release_memory()
+            self._released = lend
+            self._freed.notify()
+
+        self._insist("its memory", release, lambda: self.live.lent == lend)
 
     async def thaw_all(self, instance: str, epoch: int, leases: frozenset[str]) -> None:
         self._thaw(epoch)
@@ -211,6 +223,14 @@ class GateActions:
         self._abort((lease,))
 
     # -- weights ---------------------------------------------------------------------------------
+
+    async def until_released(self, lend: str) -> None:
+        """Wait until the engine's memory is free for this lend. Raises NotLent where the gate has not lent it, or no
+        longer has."""
+        while self.live.lent == lend:
+            if await self._freed.until(lambda: self._released == lend, AGAIN_S) and self.live.lent == lend:
+                return
+        raise NotLent(f"{self.replica} has not lent its device by {lend!r}, or no longer has")
 
     async def stage(self, version: int, term: int) -> Manifest:
         """Receive and verify a version beside the resident one, as the controller of `term` asks.

@@ -6,11 +6,13 @@ import asyncio
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from grpc import aio
+from grpc import StatusCode, aio
 
 from ...protocol.generated import front_pb2 as pb
 from ...protocol.generated import front_pb2_grpc as rpc
+from ...protocol.refusals import refuse
 from ..engines import EngineError
+from .gate import NotLent
 
 if TYPE_CHECKING:
     from .front import Front
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST = 1000
 """The most open leases that one answer tells of."""
+
+NOT_LENT = "NOT_LENT"
+"""The reason of a question for memory that no lend asks for."""
 
 
 class FrontServicer(rpc.FrontServicer):
@@ -55,6 +60,16 @@ class FrontServicer(rpc.FrontServicer):
         return pb.HeldDigests(
             replica=front.replica, incarnation=front.incarnation, version=held.version, digests=held.digests
         )
+
+    async def Released(
+        self, request: pb.ReleasedRequest, context: aio.ServicerContext[Any, Any]
+    ) -> pb.ReleasedAnswer:
+        try:
+            await self._front.gate.until_released(request.lend)
+        except NotLent as error:
+            facts = {"machine": "Front", "state": self._front.gate.live.state, "retry": "false"}
+            await refuse(context, StatusCode.FAILED_PRECONDITION, NOT_LENT, str(error), facts, None)
+        return pb.ReleasedAnswer()
 
     def _lease(self, run: Run) -> pb.OpenLease:
         live, age = self._front.leases.host.live(run.lease), asyncio.get_running_loop().time() - run.began

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluicegate.protocol.generated.trainer_service import TRAINER, TrainerServicer
-from sluicegate.protocol.host import MachineHost
-from sluicegate.protocol.server import Server
+from idle_trainer import idle_trainer
+
 from sluicegate.runtime.controller.devices import TrainerUse
 from sluicegate.runtime.controller.roster import Roster
 from sluicegate.runtime.controller.trainer import INSTANCE
 from sluicegate.statemachines.trainer import Trainer
-
-
-class Idle:
-    """A trainer's shell that does nothing: its machine is stepped by the test."""
-
-    async def start_training(self, instance: str, job: int, batch: str) -> None: ...
-
-    async def start_publishing(self, instance: str, job: int, version: int) -> None: ...
-
-    async def start_saving(self, instance: str, job: int, path: str) -> None: ...
-
-    async def start_loading(self, instance: str, job: int, path: str) -> None: ...
 
 
 async def test_a_device_is_in_use_until_its_trainer_is_known_to_have_ended_or_not_to_train(tmp_path: Path) -> None:
@@ -36,10 +23,7 @@ async def test_a_device_is_in_use_until_its_trainer_is_known_to_have_ended_or_no
         assert await uses(), "it does not answer"
         roster.end(lost, "signal 9")
         assert not await uses()
-        life = roster.begin("trainer", "trainer")
-        async with MachineHost(TRAINER, Idle(), incarnation=life) as host, Server([TrainerServicer(host)]) as server:
-            host.create(INSTANCE, ranks={"rank-0", "rank-1"})
-            roster.enlist(life, server.target, "", 1)
+        async with idle_trainer(roster, "rank-0", "rank-1") as host:
             host.step(INSTANCE, Trainer.Claim(term=3))
             host.step(INSTANCE, Trainer.Train(term=3, batch="b"))
             assert await uses()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from scripted_replica import ScriptedReplica
@@ -27,6 +28,8 @@ class Ruled:
         self.controller: Controller
         self.control: str
         self.client: ControllerClient
+        self.roster: Roster
+        self.config: ControllerConfig
         self._manifests = ManifestStore(folder / "manifests")
         self._publisher = ShmPublisher("ruled", root=folder / "shm")
 
@@ -44,16 +47,17 @@ class Ruled:
 
 
 @asynccontextmanager
-async def ruled(folder: Path, *names: str) -> AsyncIterator[Ruled]:
-    """A cohort that has come home."""
+async def ruled(folder: Path, *names: str, **settings: Any) -> AsyncIterator[Ruled]:
+    """A cohort that has come home; `settings` are those of its controller that are not the usual ones."""
     (folder / "shm").mkdir()
     made = Ruled(folder)
-    config = ControllerConfig(
+    chosen: dict[str, Any] = {"mode": Mode.WAIT, "deadline_ms": 20_000, "call_ms": 5_000, **settings}
+    config = made.config = ControllerConfig(
         run="ruled", register=folder / "register.db", manifests=folder / "manifests", shm_root=folder / "shm",
-        incarnation="controller.1", mode=Mode.WAIT, deadline_ms=20_000, call_ms=5_000,
+        incarnation="controller.1", **chosen,
     )  # fmt: skip
     async with AsyncExitStack() as stack:
-        roster = stack.enter_context(Roster(config.register))
+        roster = made.roster = stack.enter_context(Roster(config.register))
         for name in names:
             life = roster.begin(name, "rollout")
             replica = await stack.enter_async_context(ScriptedReplica(name, life))
@@ -61,5 +65,5 @@ async def ruled(folder: Path, *names: str) -> AsyncIterator[Ruled]:
             made.replicas[name] = replica
         controller, facts = await stack.enter_async_context(ruling(config))
         made.controller, made.control = controller, facts["control"]
-        made.client = await stack.enter_async_context(ControllerClient(facts["control"], within=60.0))
+        made.client = await stack.enter_async_context(ControllerClient(lambda: made.control, within=60.0))
         yield made
