@@ -142,13 +142,16 @@ def test_what_one_rank_cannot_do_no_rank_does(model: Path, tmp_path: Path) -> No
     first, second = run_ranks(2, {"do": "refuse", "model": str(model)}, tmp_path)
     assert first["raised"] == second["raised"]
     told = first["raised"]
-    assert told.keys() == {"full disk", "other batch", "other folder", "damaged"}
+    assert told.keys() == {"full disk", "other batch", "other folder", "damaged", "other checkpoint"}
+    assert "rank 1: agree 'load the checkpoint" in told["other checkpoint"]
     assert told["full disk"].startswith("rank 1: ")
     assert "could not be written" in told["full disk"]
     assert "rank 0: agree 'train step 2" in told["other batch"]
     assert "is damaged" in told["damaged"]
     assert told["damaged"].startswith("rank 1: ")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged", "good", "rank0.pt", "rank1.pt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "damaged", "good", "place-0", "place-1", "rank0.pt", "rank1.pt"
+    ]  # fmt: skip
     assert (first["drawn"], second["drawn"]) == (1, len(second["before"]))
     for rank in (first, second):
         assert not any(differences(rank["before"], rank["after"]).values())

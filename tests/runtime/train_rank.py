@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from training_kit import make_config, make_samples, weights_of
 
-from sluicegate.runtime.training.checkpoint import CheckpointError
+from sluicegate.runtime.training.checkpoint import INDEX, CheckpointError, complete, partial_of, read_index
 from sluicegate.runtime.training.deepspeed_trainer import TrainerCore
 from sluicegate.runtime.training.group import GroupError
 
@@ -94,6 +94,9 @@ def refuse(model: Path, out: Path, rank: int) -> Any:
     # Each rank checks a share of the files: this one is of rank 1's.
     trial("damaged", CheckpointError, lambda: core.load(damaged(out / "good", out / "damaged", rank)))
 
+    kept = differing(out / "good", out / f"place-{rank}", rank)
+    trial("other checkpoint", GroupError, lambda: core.load(kept))
+
     # Rank 0 breaks off after one tensor, as a publication does whose disk is full.
     tensors = core.named_parameters_bucketwise(bucket_bytes=4096)
     drawn = len([next(tensors)] if rank == 0 else list(tensors))
@@ -128,6 +131,21 @@ def damaged(folder: Path, copy: Path, rank: int) -> Path:
         broken.write_bytes(broken.read_bytes()[:-1])
     dist.barrier()
     return copy
+
+
+def differing(folder: Path, place: Path, rank: int) -> Path:
+    """A copy of a checkpoint, by a name that is the same on every rank; the second rank's is of another step."""
+    import shutil
+
+    shutil.copytree(folder, place / "kept")
+    os.chdir(place)
+    kept = Path("kept")
+    if rank == 1:
+        index = read_index(kept)
+        (kept / INDEX).unlink()
+        kept.rename(partial_of(kept))
+        complete(kept, {key: index[key] for key in index.keys() - {"format", "files", "check"}} | {"step": 7})
+    return kept
 
 
 def endless(model: Path, out: Path, **changes: Any) -> Any:
