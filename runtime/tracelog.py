@@ -2,6 +2,7 @@
 
 Rules of this file:
 
+- Threads of a process share its log: a line is added whole.
 - Lines gather in memory and are written whole, in one call, when many have gathered or some time has
   passed since the last write. Nothing waits for the disk, and nothing is written per token.
 - A process writes only its own file. A killed one loses what it had gathered; its last line may be cut.
@@ -59,7 +60,8 @@ class TraceLog:
         self._is_cut = False
         self._lines = 0
         self._written = 0.0
-        self._lock = threading.Lock()
+        # Whoever adds the line that makes a write due writes with the lock in hand.
+        self._lock = threading.RLock()
         self._tracks: dict[tuple[str, str], _Track] = {}
         self._machines = {m.ir.name: MachineLog(self, m) for m in machines}
         marks = {m.ir.name: fingerprint(m.ir) for m in machines}
@@ -147,13 +149,14 @@ class TraceLog:
         return track
 
     def _add(self, track: _Track, kind: str, members: dict[str, Any]) -> None:
-        line = {"line": kind, **track.head, "n": track.n, **members}
-        track.n += 1
-        self._lines += 1
-        self._waiting.append(dumps(line))
-        is_many = len(self._waiting) >= FLUSH_LINES and not self._trouble
-        if is_many or time.monotonic() - self._written > FLUSH_S:
-            self.flush()
+        with self._lock:
+            line = {"line": kind, **track.head, "n": track.n, **members}
+            track.n += 1
+            self._lines += 1
+            self._waiting.append(dumps(line))
+            is_many = len(self._waiting) >= FLUSH_LINES and not self._trouble
+            if is_many or time.monotonic() - self._written > FLUSH_S:
+                self.flush()
 
 
 class _Track:

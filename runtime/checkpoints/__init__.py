@@ -1,7 +1,7 @@
 """Checkpoints of a run: whole or not there, and how a run begins from nothing, from one, or with a new trainer."""
 
+from ..production.groups import Groups, NotAtRest
 from .folder import Checkpoint, Checkpoints, Found, Writing
-from .groups import Groups, NotAtRest
 from .retention import needed_manifests, oldest_needed
 from .run import NoSampler, ResumeError, Run, Syncs, Trains, forget_weights
 from .state import RunState, Sampler

@@ -21,13 +21,13 @@ from typing import Any, Protocol
 
 from ..controller.register import Register
 from ..controller.roster import Roster
+from ..production.groups import Groups
 from ..training.checkpoint import CheckpointError
 from ..weights.config import WeightsConfig
 from ..weights.manifest import ManifestError, ManifestStore
 from ..weights.opening import open_store
 from ..weights.shm import remove_run
 from .folder import Checkpoint, Checkpoints
-from .groups import Groups
 from .retention import needed_manifests, oldest_needed
 from .state import RunState, Sampler
 

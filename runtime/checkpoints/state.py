@@ -38,9 +38,10 @@ class RunState:
     """Where a run stands between two training steps.
 
     `step` counts the trainer's steps. `published` is the version that replicas serve; `newest` the highest
-    version number that was ever taken. `next_group` is the number of the next new group, `in_flight` are those that
-    were begun and not trained on: they are begun again. `data_epoch` is the pass over the data. `sampler` is what
-    the run's `Sampler` needs. `term`, `epoch` and `lives` (by name of the process) are the register's numbers, which
+    version number that was ever taken. `next_group` is the number of the next new group, None in a file of before it
+    was kept: it follows from the step then. `in_flight` are those that were begun and not trained on: they are begun
+    again. `data_epoch` is the pass over the data that the next new group is of. `sampler` is what the run's `Sampler`
+    needs. `term`, `epoch` and `lives` (by name of the process) are the register's numbers, which
     a register that was lost is raised to. Raises ConfigError that names the field.
     """
 
@@ -48,7 +49,7 @@ class RunState:
     step: int
     published: int
     newest: int
-    next_group: int = 0
+    next_group: int | None = None
     in_flight: tuple[int, ...] = ()
     data_epoch: int = 0
     sampler: dict[str, Any] = field(default_factory=dict)
@@ -58,11 +59,12 @@ class RunState:
 
     def __post_init__(self) -> None:
         counts = ("step", "published", "next_group", "data_epoch", "term", "epoch")
+        values = {name: getattr(self, name) or 0 for name in counts}
         require(
-            *((getattr(self, name) >= 0, f"{name}: {getattr(self, name)} must not be negative") for name in counts),
+            *((value >= 0, f"{name}: {value} must not be negative") for name, value in values.items()),
             (self.newest >= self.published, f"newest: {self.newest} is below the published {self.published}"),
             (
-                all(0 <= group < self.next_group for group in self.in_flight),
+                all(0 <= group < (self.next_group or 0) for group in self.in_flight),
                 f"in_flight: {list(self.in_flight)} must all lie below the next group, {self.next_group}",
             ),
         )
