@@ -23,6 +23,7 @@ import uvicorn
 from ...protocol.server import ServerError, is_loopback
 from ...protocol.sources import AccessError
 from ...protocol.sqlite import claim, open_store
+from ...protocol.store import Store
 from ...protocol.tasks import Tasks
 from ..chat.template import ChatError, Template
 from ..config import ConfigError
@@ -43,7 +44,7 @@ from .config import HttpSettings, ServerConfig, SessionsConfig
 from .connections import connections
 from .exact import Exact
 from .forwarding import Forwarding
-from .hooks import load
+from .hooks import Hooks, load
 from .tiers import Tier
 
 W = TypeVar("W")
@@ -85,13 +86,7 @@ async def serving_with(
     config: ServerConfig, backend: Backend[W], tier: Callable[[Router[W]], Tier]
 ) -> AsyncIterator[dict[str, Any]]:
     """A session server whose calls `backend` runs and `tier` answers, and the facts of its ready line."""
-    require_listening(config.http)
-    require_certificate(config.http)
-    try:
-        callers = Callers(config.http)
-    except AccessError as error:
-        raise ServerError(str(error)) from error
-    hooks = load(config.hooks)
+    callers, hooks = _checked(config)
     async with AsyncExitStack() as stack:
         config.store.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(contextlib.closing(claim(Path(f"{config.store}.{config.name}"))))
@@ -103,32 +98,14 @@ async def serving_with(
         if log is not None:
             stack.enter_context(log)
         sessions = Sessions(store, server=config.name, incarnation=life, settings=config.sessions, log=log)
-        exchanges = Exchanges(grace=config.http.grace, remember=config.http.remember)
-        watched = Watched(sessions, exchanges)
+        watched = _watched(config, sessions)
         stack.callback(begin_sessions(watched))
         await stack.enter_async_context(sessions)
         cohort = await stack.enter_async_context(FollowedCohort(roster, sessions.lose))
         router = await stack.enter_async_context(Router(sessions, cohort, backend))
-        await stack.enter_async_context(exchanges)
-        controller = await stack.enter_async_context(ControllerClient.of_register(config.register))
-        scheme = "https" if config.http.certificate else "http"
-        forwarding = await stack.enter_async_context(
-            Forwarding(
-                config.name, lambda name: _where(roster, name, scheme),
-                lambda: [life.name for life in roster.living(ROLE)], certificate=config.http.certificate,
-                longest=config.sessions.call,
-            )
-        )  # fmt: skip
-        answers = tier(router)
-        service = Service(
-            sessions, answers, exchanges, callers, forwarding, config.http, hooks,
-            health=lambda: health(config, life, answers.tier, cohort, sessions, exchanges),
-        )  # fmt: skip
-        # Its failure ends the server: replicas that leave would wait for ever.
-        group = await stack.enter_async_context(Tasks())
-        stack.callback(group.create_task(evacuate(router, store, roster, controller)).cancel)
-        app = told(service.app(), watched)
-        address = await stack.enter_async_context(listening(app, config.http, config.stop_ms / 1000))
+        address = await stack.enter_async_context(
+            _answering(config, life, roster, store, cohort, router, tier(router), callers, hooks, watched)
+        )
         if not config.incarnation:
             roster.enlist(life, "", address, 0)
             stack.callback(roster.end, life, "stopped")
@@ -137,9 +114,71 @@ async def serving_with(
             "incarnation": life,
             "control": "",
             "data": address,
-            "url": f"{scheme}://{address}",
+            "url": f"{_scheme(config)}://{address}",
             "trace": "" if config.trace is None else str(log_path(config.trace, config.name, life)),
         }
+
+
+@asynccontextmanager
+async def answering(
+    config: ServerConfig, life: str, roster: Roster, store: Store, cohort: FollowedCohort, router: Router[W],
+    tier: Tier,
+) -> AsyncIterator[str]:  # fmt: skip
+    """HTTP in front of sessions and a router that live in this process already; its URL.
+
+    `life` is the incarnation of the sessions, `store` the store that they are kept in. Raises ServerError, ConfigError.
+    """
+    callers, hooks = _checked(config)
+    watched = _watched(config, router.sessions)
+    with contextlib.ExitStack() as stack:
+        stack.callback(begin_sessions(watched))
+        async with _answering(config, life, roster, store, cohort, router, tier, callers, hooks, watched) as address:
+            yield f"{_scheme(config)}://{address}"
+
+
+@asynccontextmanager
+async def _answering(
+    config: ServerConfig, life: str, roster: Roster, store: Store, cohort: FollowedCohort, router: Router[W],
+    tier: Tier, callers: Callers, hooks: Hooks, watched: Watched,
+) -> AsyncIterator[str]:  # fmt: skip
+    sessions, exchanges = watched.sessions, watched.exchanges
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(exchanges)
+        controller = await stack.enter_async_context(ControllerClient.of_register(config.register))
+        forwarding = await stack.enter_async_context(
+            Forwarding(
+                config.name, lambda name: _where(roster, name, _scheme(config)),
+                lambda: [life.name for life in roster.living(ROLE)], certificate=config.http.certificate,
+                longest=config.sessions.call,
+            )
+        )  # fmt: skip
+        service = Service(
+            sessions, tier, exchanges, callers, forwarding, config.http, hooks,
+            health=lambda: health(config, life, tier.tier, cohort, sessions, exchanges),
+        )  # fmt: skip
+        # Its failure ends the server: replicas that leave would wait for ever.
+        group = await stack.enter_async_context(Tasks())
+        stack.callback(group.create_task(evacuate(router, store, roster, controller)).cancel)
+        app = told(service.app(), watched)
+        yield await stack.enter_async_context(listening(app, config.http, config.stop_ms / 1000))
+
+
+def _checked(config: ServerConfig) -> tuple[Callers, Hooks]:
+    """Who may call, and the hooks. Raises ServerError, ConfigError for settings that cannot be served."""
+    require_listening(config.http)
+    require_certificate(config.http)
+    try:
+        return Callers(config.http), load(config.hooks)
+    except AccessError as error:
+        raise ServerError(str(error)) from error
+
+
+def _watched(config: ServerConfig, sessions: Sessions) -> Watched:
+    return Watched(sessions, Exchanges(grace=config.http.grace, remember=config.http.remember))
+
+
+def _scheme(config: ServerConfig) -> str:
+    return "https" if config.http.certificate else "http"
 
 
 def health(
