@@ -17,7 +17,8 @@ class TrainingConfig:
     sampling, since the behaviour's log-probabilities are. Advantages compare a sample with
     its group: turn by turn (`credit: turn`) or as a whole (`credit: session`), divided by the group's
     standard deviation when `normalise`. A batch with a token older than `max_staleness` versions is
-    refused. `shuffle_rewards` is for control runs: rewards are permuted over the batch, so that they
+    refused, or with `beyond_staleness: correct` such tokens are weighted by their ratio, up to `truncate`, instead of
+    being clipped. `shuffle_rewards` is for control runs: rewards are permuted over the batch, so that they
     say nothing of the answers.
 
     `accumulate`: into how many micro-batches each rank cuts its share of a minibatch; the loss is the same.
@@ -50,6 +51,8 @@ class TrainingConfig:
     credit: Literal["turn", "session"] = "turn"
     normalise: bool = True
     max_staleness: int = 8
+    beyond_staleness: Literal["drop", "correct"] = "drop"
+    truncate: float = 2.0
     shuffle_rewards: bool = False
     seed: int = 0
     collective_ms: int = 600_000
@@ -87,6 +90,7 @@ class TrainingConfig:
                 f"temperature: {self.temperature} must be above 0: greedy answers have nothing to compare",
             ),
             (self.max_staleness >= 0, f"max_staleness: {self.max_staleness} must not be negative"),
+            (self.truncate >= 1, f"truncate: {self.truncate} must be at least 1: a weight of 1 corrects nothing"),
             (self.seed >= 0, f"seed: {self.seed} must not be negative"),
             (all(self.frozen), f"frozen: {list(self.frozen)} has an empty pattern: leave it out"),
             (self.accumulate >= 1, f"accumulate: {self.accumulate} must be at least 1"),

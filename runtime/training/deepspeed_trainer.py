@@ -114,12 +114,13 @@ class TrainerCore:
         packed = pack(samples, self.pad_id)
         advantages = grpo.token_advantages(packed.turns, by_turn)
         stale = grpo.staleness(packed.versions, packed.turns, version)
+        corrected = (packed.turns > 0) & (version - packed.versions > config.max_staleness)
         # A checkpoint restores the settings that it was saved with: what counts is what is set now.
         for each in self._optimizer.param_groups:
             each.update(lr=rate, betas=config.betas, weight_decay=config.weight_decay)
         with self._seeded("model"):
             descent = Descent(self._engine, config, self.rank, self.world)
-            totals = descent.run(packed, advantages, self._random("minibatches"))
+            totals = descent.run(packed, advantages, corrected, self._random("minibatches"))
         self._everywhere(self._guard.check, TrainerError)
         trained = int((packed.turns > 0).sum())
         means = np.array([sample.reward for sample in samples])
@@ -145,6 +146,7 @@ class TrainerCore:
             divergence=totals.divergence / passes,
             staleness=stale.mean,
             largest_staleness=stale.largest,
+            corrected=float(corrected.sum()) / trained,
             seconds=time.perf_counter() - began,
         )
 
@@ -168,7 +170,7 @@ class TrainerCore:
                 version=version,
                 vocabulary=self.vocabulary,
                 positions=self.positions,
-                max_staleness=config.max_staleness,
+                max_staleness=config.max_staleness if config.beyond_staleness == "drop" else None,
             )
         grpo.turn_advantages(
             [sample.rewards for sample in samples],

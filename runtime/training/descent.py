@@ -56,8 +56,13 @@ class Descent:
     world: int
     _tensors: dict[str, torch.Tensor] = field(default_factory=dict)
 
-    def run(self, packed: Packed, advantages: np.ndarray, draw: np.random.Generator) -> Totals:
-        """`epochs` passes over the batch, in `minibatches` optimiser steps each; `draw` shuffles."""
+    def run(
+        self, packed: Packed, advantages: np.ndarray, corrected: np.ndarray, draw: np.random.Generator
+    ) -> Totals:
+        """`epochs` passes over the batch, in `minibatches` optimiser steps each; `draw` shuffles.
+
+        `corrected` is true for tokens that are too old to be clipped.
+        """
         import torch
 
         config, totals = self.config, Totals()
@@ -67,6 +72,7 @@ class Descent:
             "turns": torch.from_numpy(packed.turns),
             "log_probs": torch.from_numpy(packed.log_probs),
             "advantages": torch.from_numpy(advantages),
+            "corrected": torch.from_numpy(corrected),
         }
         for _ in range(config.epochs):
             for rows in np.array_split(draw.permutation(len(packed.token_ids)), config.minibatches):
@@ -106,6 +112,8 @@ class Descent:
             clip_low=self.config.clip_low,
             clip_high=self.config.clip_high,
             tokens=tokens,
+            corrected=part["corrected"][:, 1:] if self.config.beyond_staleness == "correct" else None,
+            truncate=self.config.truncate,
         )
 
     def _own_norm(self) -> float | None:

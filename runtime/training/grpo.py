@@ -6,11 +6,14 @@ Rules of this file:
 - A sample is better or worse than the others of its prompt, never in itself: a group without variance
   teaches nothing and has advantages of 0.
 - The ratio is taken against the policy that drew each token, whatever version that was.
+- What is too old for the clip, which holds a policy near the one that drew, is weighted by its ratio up to a bound.
 
 Sources: group-relative advantages, Shao et al., "DeepSeekMath", 2024 (arXiv 2402.03300), section 4.1;
 the clipped ratio, Schulman et al., "Proximal Policy Optimization Algorithms", 2017 (arXiv 1707.06347);
 the mean over all tokens of a batch and the two clip bounds, Yu et al., "DAPO", 2025 (arXiv 2503.14476);
-the estimator of the divergence, Schulman, "Approximating KL Divergence", 2020 (k3).
+the estimator of the divergence, Schulman, "Approximating KL Divergence", 2020 (k3);
+truncated importance weights, Ionides, "Truncated Importance Sampling", 2008, and for policies Espeholt et al.,
+"IMPALA", 2018 (arXiv 1802.01561), section 4.
 """
 
 from __future__ import annotations
@@ -121,8 +124,8 @@ def token_log_probs(logits: torch.Tensor, token_ids: torch.Tensor, temperature: 
 class PolicyLoss:
     """`loss` is differentiable; the others are sums over the trained tokens, to be added up and divided.
 
-    `ratio`: new over behaviour probability; `clipped`: tokens whose ratio the clip held; `divergence`:
-    estimate of the divergence of the behaviour from the new policy, in nats.
+    `ratio`: new over behaviour probability; `clipped`: tokens whose ratio the clip or the truncation held;
+    `divergence`: estimate of the divergence of the behaviour from the new policy, in nats.
     """
 
     loss: torch.Tensor
@@ -141,11 +144,15 @@ def policy_loss(
     clip_low: float,
     clip_high: float,
     tokens: float,
+    corrected: torch.Tensor | None = None,
+    truncate: float = 1.0,
 ) -> PolicyLoss:
     """The clipped objective, negated, summed over tokens where `mask` is 1 and divided by `tokens`.
 
-    All four tensors have one shape. `tokens` is how many are trained on in all ranks, over the number of
-    ranks. Raises ValueError for shapes that differ, or when a log-probability is not finite.
+    Tokens where `corrected` is 1 have another: their log-probability is raised by the advantage, weighted by
+    the ratio or `truncate`, whichever is less, which itself is not differentiated. All tensors have one shape.
+    `tokens` is how many are trained on in all ranks, over the number of ranks. Raises ValueError for shapes
+    that differ, or when a log-probability is not finite.
     """
     if not log_probs.shape == behaviour.shape == advantages.shape == mask.shape:
         shapes = [tuple(each.shape) for each in (log_probs, behaviour, advantages, mask)]
@@ -155,11 +162,20 @@ def policy_loss(
     if not torch.isfinite(gap).all():
         row, column = (~torch.isfinite(gap)).nonzero()[0].tolist()
         raise ValueError(f"the log-probability of sample {row} at position {column + 1} is not finite")
-    ratio = gap.exp()
+    # What is corrected is cut out of the clip's exponential for the same reason.
+    ratio = (gap if corrected is None else torch.where(corrected > 0, torch.zeros_like(gap), gap)).exp()
     clipped = ratio.clamp(1 - clip_low, 1 + clip_high)
-    objective = torch.minimum(ratio * advantages, clipped * advantages) * mask
+    objective = torch.minimum(ratio * advantages, clipped * advantages)
+    is_held = ratio * advantages > clipped * advantages
+    if corrected is not None:
+        ratio = torch.where(corrected > 0, gap.detach().exp(), ratio)
+        # The factor behind the weight is 1, and differentiates as the log-probability does.
+        weighted = ratio.detach().clamp(max=truncate) * (gap - gap.detach()).exp()
+        objective = torch.where(corrected > 0, weighted * advantages, objective)
+        is_held = torch.where(corrected > 0, ratio > truncate, is_held)
+    objective = objective * mask
     with torch.no_grad():
-        held = ((ratio * advantages > clipped * advantages) & (mask > 0)).sum()
+        held = (is_held & (mask > 0)).sum()
         divergence = ((ratio - 1 - gap) * mask).sum()
         stats = [float(each) for each in ((ratio * mask).sum(), (ratio * mask).max(), held, divergence)]
     return PolicyLoss(-objective.sum() / tokens, *stats)

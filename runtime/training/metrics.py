@@ -15,7 +15,8 @@ class Metrics:
     out because fp16 overflowed; `loss`, `gradient_norm` (before clipping): means over the optimiser steps
     (the norm's over those that were made); `ratio`, `largest_ratio`, `clipped` (share of tokens),
     `divergence` (nats per token): of the new against the behaviour policy, over all passes; `staleness`,
-    `largest_staleness`: in versions; `seconds`: wall time.
+    `largest_staleness`: in versions; `corrected`: share of tokens that were too old to be clipped; `seconds`:
+    wall time.
     """
 
     step: int
@@ -34,6 +35,7 @@ class Metrics:
     divergence: float
     staleness: float
     largest_staleness: int
+    corrected: float
     seconds: float
 
     def figures(self) -> dict[str, float]:

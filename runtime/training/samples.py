@@ -82,9 +82,10 @@ class Sample:
         """The mean of its turns."""
         return sum(self.rewards) / len(self.rewards)
 
-    def require_fit(self, *, version: int, vocabulary: int, positions: int, max_staleness: int) -> None:
+    def require_fit(self, *, version: int, vocabulary: int, positions: int, max_staleness: int | None) -> None:
         """Raises SampleError where a token is not of the vocabulary, or made by weights newer than
-        `version`, or by ones more than `max_staleness` older; or when there are over `positions` tokens."""
+        `version`, or by ones more than `max_staleness` older, None for no bound; or when there are over
+        `positions` tokens."""
         if len(self.token_ids) > positions:
             self._refuse(f"{len(self.token_ids)} tokens; the model has {positions} positions")
         for position, token in enumerate(self.token_ids):
@@ -95,7 +96,7 @@ class Sample:
             made = self.versions[position]
             if made > version:
                 self._refuse(f"made by version {made}, but the newest published is {version}", position)
-            if version - made > max_staleness:
+            if max_staleness is not None and version - made > max_staleness:
                 self._refuse(
                     f"made by version {made}, {version - made} before {version}; "
                     f"max_staleness is {max_staleness}: drop the sample or raise the bound",
