@@ -49,10 +49,7 @@ class RunReport:
                     f"{f.admissions} admitted, {f.receipts} receipts, {f.lost} lost, {f.unlogged} whose end a killed "
                     f"process did not log, {f.unsettled} open",
                 ),
-                Check(
-                    "every install had the trainer's digest", f.digest_mismatches == 0,
-                    f"{f.installs} installs, {f.digest_mismatches} with another digest",
-                ),
+                Check("no gate was poisoned", f.poisoned == 0, f"{f.installs} installs, {f.poisoned} poisoned"),
                 Check("the trace is explained", not self.trace_refusal, self.trace_refusal or f"{f.lines} lines"),
             ]  # fmt: skip
         return told

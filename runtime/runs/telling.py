@@ -80,7 +80,8 @@ class Telling:
     def evaluated(self, step: int, rewards: Sequence[float]) -> None:
         """Held-out prompts were asked after step `step`."""
         mean = statistics.fmean(rewards)
-        self.console.print(f"  held-out prompts after step {step}: {mean:.3f} over {len(rewards)}", highlight=False)
+        said = f"  held-out prompts after step {step}: {mean:.3f} over {len(rewards)}"
+        self.console.print(said, highlight=False, soft_wrap=True)
         self._note(lambda notes: notes.evaluated(step, rewards))
         self._chart(step, {"held_out/reward": mean})
 
@@ -136,11 +137,11 @@ class Telling:
             self._show(f"no more figures for TensorBoard ({error}): the run goes on without")
 
     def _show(self, text: str) -> None:
-        self.console.print(f"[bold]note[/bold]: {escape(text)}", highlight=False)
+        self.console.print(f"[bold]note[/bold]: {escape(text)}", highlight=False, soft_wrap=True)
 
     def _line(self, text: str) -> None:
         if not self.console.is_terminal:
-            self.console.print(text, highlight=False, markup=False)
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def spelled(seconds: float) -> str:
