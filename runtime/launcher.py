@@ -85,7 +85,7 @@ class Launcher:
     """
 
     def __init__(self, folder: Path, *, grace: float = 10.0, environment: Mapping[str, str] | None = None) -> None:
-        self._folder, self._grace = folder, grace
+        self.folder, self._grace = folder.resolve(), grace
         self._environment = {**os.environ, **(environment or {})}
         self._lives: dict[str, int] = {}
         self.workers: list[Worker] = []
@@ -112,7 +112,7 @@ class Launcher:
         `started` is told of the process before it is ready. Raises LaunchError if it ends before that, or says
         nothing within `within` seconds; its process is then gone. Raises HostError where it could not be begun.
         """
-        path, log = self._folder / f"{incarnation}.json", self._folder / f"{incarnation}.log"
+        path, log = self.folder / f"{incarnation}.json", self.folder / f"{incarnation}.log"
         try:
             path.write_text(json.dumps(config, indent=2))
             with log.open("ab") as sink:

@@ -3,7 +3,8 @@
 Rules of this file:
 
 - A life is written down before its process starts, and ended in the roster once the system says it is gone.
-- Two never keep the processes of one roster: the second is refused before it ends anything.
+- Two never keep the processes of one roster: the second is refused before it ends anything. The caretaker of one
+  that was killed has its place for moments.
 - Who rules comes and goes; what is kept goes on. An order is read from the roster, whoever wrote it.
 - What dies too often is held, with an alarm, until somebody releases it: nothing is started meanwhile.
 - What retires, or ends because another of its kind rules, is not replaced.
@@ -19,7 +20,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ from typing import Any, Self, TypeVar
 
 from ..protocol.store import StoreError
 from ..protocol.tasks import Tasks
+from .caretaker import cared_for
 from .controller.roster import Life, Roster
 from .launcher import OVERRULED, HostError, Launcher, LaunchError, Worker
 from .signals import Signal
@@ -38,6 +40,9 @@ LOOK_S = 0.2
 
 AGAIN_S = 2.0
 """How long after a process could not be begun it is tried again."""
+
+CARE_S = 2.0
+"""How long the caretaker of an earlier supervisor is waited for."""
 
 GONE_S = 10.0
 """How long the process of an earlier supervisor may take to be gone after it was killed."""
@@ -79,13 +84,15 @@ class Supervisor:
     """Keeps charges alive through `launcher`. Use as `async with`; leaving ends what it started.
 
     `alarm` is called with a name and the reason when it is held. `clear` is called while no process of the run
-    lives: before the first is started, and after the last has ended. Entering raises StoreError where another
-    process keeps those of this roster, and then nothing of it was touched.
+    lives: before the first is started, and after the last has ended. `removes` are the folders that are removed where
+    this process is killed, once its workers have gone. Entering raises StoreError where another process keeps those of
+    this roster, and then nothing of it was touched.
     """
 
     def __init__(
         self, roster: Roster, launcher: Launcher, budget: Budget | None = None,
         alarm: Callable[[str, str], None] | None = None, clear: Callable[[], None] = lambda: None,
+        removes: Sequence[Path] = (),
     ) -> None:  # fmt: skip
         self.roster, self.launcher, self.budget = roster, launcher, budget or Budget()
         self.workers: dict[str, Worker] = {}
@@ -96,16 +103,18 @@ class Supervisor:
         self._deaths: dict[str, Deaths] = {}
         self._group = Tasks()
         self._keeping: list[asyncio.Task[None]] = []
-        self._clear = clear
+        self._clear, self._removes = clear, removes
         self._held = contextlib.ExitStack()
 
     async def __aenter__(self) -> Self:
         with contextlib.ExitStack() as held:
-            held.enter_context(self.roster.alone())
+            await self._be_alone(held)
             for life in self.roster.living():
                 await _end_leftover(life)
                 self.roster.end(life.incarnation, "its supervisor ended")
             self._clear()
+            if self._removes and (register := self.roster.file) is not None:
+                held.enter_context(cared_for(register, self.launcher.folder, self._removes))
             held.callback(self._clear)
             await self._group.__aenter__()
             self._held = held.pop_all()
@@ -126,6 +135,18 @@ class Supervisor:
                     # Where it cannot be told any more, the next supervisor finds that it is gone.
                     with contextlib.suppress(StoreError):
                         self.roster.end(incarnation, _said(worker.process.returncode))
+
+    async def _be_alone(self, held: contextlib.ExitStack) -> None:
+        """Be the one that keeps this roster's processes, until `held` is left. Raises StoreError."""
+        until = time.monotonic() + CARE_S
+        while True:
+            try:
+                held.enter_context(self.roster.alone())
+                return
+            except StoreError:
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(LOOK_S)
 
     def keep(self, charge: Charge) -> None:
         """Keep `charge` alive from now on."""

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -58,7 +59,8 @@ class Roster:
     def __init__(self, place: Store | Path, *, looks: bool = False) -> None:
         self._opens = isinstance(place, Path)
         self._store: Store = SqliteStore(place, looks=looks) if isinstance(place, Path) else place
-        self._file = place if isinstance(place, Path) else place.path if isinstance(place, SqliteStore) else None
+        self.file = place if isinstance(place, Path) else place.path if isinstance(place, SqliteStore) else None
+        """The file that it lies in, None where it lies in memory."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,11 +77,11 @@ class Roster:
 
         Raises StoreError that names the process which is it. A roster that lies in memory is known to nobody else.
         """
-        if self._file is None:
+        if self.file is None:
             yield
             return
         try:
-            lock = claim(self._file.with_name(f"{self._file.name}.supervisor"))
+            lock = claim_keeping(self.file)
         except StoreError as error:
             raise StoreError(f"the processes of this run are kept already; {error}") from error
         except OSError as error:
@@ -195,6 +197,14 @@ class Roster:
 
     def _is_ordered(self, kind: str, incarnation: str) -> bool:
         return self._store.number(f"{kind} {incarnation}") == 1
+
+
+def claim_keeping(register: Path) -> FileIO:
+    """Be the one that starts and ends the processes of this register, as long as the returned file is open.
+
+    Raises StoreError that names the process which is it, OSError.
+    """
+    return claim(register.with_name(f"{register.name}.supervisor"))
 
 
 def _count_of(name: str) -> str:
