@@ -37,6 +37,15 @@ _SESSION = {
 }
 _LEASE = {"MaxVersion": "1", "MaxToken": "2"}
 _TRAINER = {"Rank": members("k", 2), "Batch": members("b", 2), "MaxTerm": "1", "MaxVersion": "1", "MaxJob": "2"}
+_RUN = {
+    "Placements": "{TRUE, FALSE}",
+    "Stages": '{"whole", "rollout_only", "train_only"}',
+    "Goals": "{0, 2}",
+    "Saves": "{0, 1, 2}",
+    "Syncs": "{1, 2}",
+    "MaxUpdate": "2",
+    "MaxVersion": "1",
+}
 _REPLICA = {"Patience": "{1, 2, 3}", "MaxVersion": "1"}
 
 STEPS: tuple[SystemModel, ...] = (
@@ -61,6 +70,9 @@ STEPS: tuple[SystemModel, ...] = (
         _TRAINER | {"Rank": members("k", 1), "Batch": members("b", 1), "MaxTerm": "0", "MaxJob": "3"}, 64,
     ),
     _steps("steps-replica", "each step of a replica that may miss 1 to 3 probes", "ReplicaSteps", _REPLICA, 108),
+    _steps("steps-run", "each step of a run of 2 updates, in every placement and stage", "RunSteps", _RUN, 5836),
+    _steps("steps-production", "each step of 3 groups of samples", "ProductionSteps", {"MaxGroup": "2"}, 609),
+    _steps("steps-agents", "each step of 2 turns of agents", "AgentsSteps", {"Turn": members("t", 2)}, 12),
 )
 
 OF_STEPS = frozenset(m.name for m in STEPS)
