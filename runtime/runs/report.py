@@ -77,7 +77,8 @@ class RunReport:
             "staleness": _mean([s.staleness for s in steps]),
             "tokens": sum(s.tokens for s in steps),
             "tokens_per_second": sum(s.tokens for s in steps) / busy if busy else 0.0,
-            "still_share": sum(s.still_s for s in steps) / busy if busy else 0.0,
+            # Where nothing is lent, replicas stand still within the window at most.
+            "still_share": sum(s.still_s or s.window_s for s in steps) / busy if busy else 0.0,
             "incidents": noted.incidents,
             "trace": None if self.trace is None else {"lines": self.trace.lines, "refusal": self.trace_refusal},
             "figures": [asdict(s) for s in steps],
@@ -129,7 +130,7 @@ class RunReport:
             "",
             "## Time",
             "",
-            f"{told['tokens_per_second']:.0f} tokens a second were trained on; no replica could make tokens for "
+            f"{told['tokens_per_second']:.0f} tokens a second were trained on; replicas stood still for at most "
             f"{100 * told['still_share']:.1f} % of the time.",
             "",
             "![time](time.png)",
@@ -158,7 +159,7 @@ _SPANS = (
     ("training step", "train_s"),
     ("publishing", "publish_s"),
     ("gates not all open", "window_s"),
-    ("no replica could make tokens", "still_s"),
+    ("devices lent", "still_s"),
 )
 
 
