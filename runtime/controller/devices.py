@@ -15,11 +15,12 @@ from ...protocol.generated.trainer_service import TrainerClient
 from .roster import Life, Roster
 from .trainer import INSTANCE
 
-UNKNOWN = ""
-"""The state of a trainer that is not ready, or does not answer."""
+UNKNOWN, STARTING = "unknown", "starting"
+"""The states of a trainer that does not answer, and of one that is not ready."""
 
-_USES = (UNKNOWN, "TRAINING", "FAILED")
-"""Of one that has failed, a rank may still train until its process has ended."""
+USES = frozenset({UNKNOWN, "TRAINING", "FAILED"})
+"""The states in which a trainer may train, if it was told to: of one that has failed a rank may do so until its process
+has ended."""
 
 
 class TrainerUse:
@@ -36,20 +37,20 @@ class TrainerUse:
 
     async def __call__(self) -> bool:
         """Whether any may still train on a lent device."""
-        return not self.is_known() or any(state in _USES for state in (await self.states()).values())
+        return not self.is_known() or not USES.union({STARTING}).isdisjoint((await self.states()).values())
 
     def is_known(self) -> bool:
         """Whether a trainer was ever enlisted."""
         return bool(self.roster.lives("trainer"))
 
     async def states(self) -> dict[str, str]:
-        """What each life that has not ended does, once it is claimed by the present term; UNKNOWN of one that does
-        not say."""
+        """What each life that has not ended does, once it is claimed by the present term; UNKNOWN or STARTING of one
+        that does not say."""
         return {life.incarnation: await self._state(life) for life in self.roster.living("trainer")}
 
     async def _state(self, life: Life) -> str:
         if not life.control:
-            return UNKNOWN
+            return STARTING
         operation = f"{self.term}.{life.incarnation}.claim.{next(self._numbers)}"
         channel = dial(life.control)
         try:

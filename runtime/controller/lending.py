@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.store import StoreError
 from ...statemachines.sorts import Mode
-from .devices import UNKNOWN, TrainerUse
+from .devices import STARTING, UNKNOWN, USES, TrainerUse
 from .sync import INSTANCE, Operation, SyncFailed, now
 
 if TYPE_CHECKING:
@@ -149,14 +149,15 @@ class Lending:
         """Wait until no trainer uses a device, at most the operation's time. Raises SyncFailed."""
         until = now() + self._controller.settings.deadline
         while True:
-            with contextlib.suppress(StoreError):
-                if not await self._use():
-                    return
-            states = await self._states() or {}
+            states = await self._states()
+            # One that is only starting has been told nothing by whoever gives the devices back.
+            if states is not None and USES.isdisjoint(states.values()):
+                return
+            states = states or {}
             failed = frozenset(life for life, state in states.items() if state == "FAILED")
             self._are_ended(failed, states, "it has failed with devices that are given back")
             if now() > until:
-                uses = ", ".join(f"{life} ({state or 'not known'})" for life, state in states.items())
+                uses = ", ".join(f"{life} ({state})" for life, state in states.items())
                 raise SyncFailed(f"the devices are still in use: {uses}", "in_use", retry=True)
             await asyncio.sleep(SOON_S)
 
@@ -201,4 +202,4 @@ class Lending:
 
 def _stand_idle(states: Iterable[str]) -> bool:
     """Whether every trainer is known to do nothing."""
-    return all(state not in (UNKNOWN, "TRAINING", "PUBLISHING", "SAVING", "LOADING") for state in states)
+    return {UNKNOWN, STARTING, "TRAINING", "PUBLISHING", "SAVING", "LOADING"}.isdisjoint(states)

@@ -30,6 +30,7 @@ from ..supervisor import Supervisor
 from ..tasks import Task
 from ..tracelog import TraceLog
 from ..weights import ManifestStore
+from ..weights.shm import run_folder
 from ..workers.process import log_path, open_log
 from .config import RunConfig
 from .ending import Ending, sweep
@@ -82,7 +83,10 @@ async def begin(
 
     launcher = Launcher(places.processes, grace=GRACE_S, environment={"OMP_NUM_THREADS": "1"})
     await inner.enter_async_context(launcher)
-    supervisor = await inner.enter_async_context(Supervisor(roster, launcher, alarm=alarm, clear=clear))
+    removes = [run_folder(processes.name)] if processes.weights.store == "shm" else []
+    supervisor = await inner.enter_async_context(
+        Supervisor(roster, launcher, alarm=alarm, clear=clear, removes=removes)
+    )
     _keep_config(config, places)
     tokenizer = await asyncio.to_thread(processes.make_model, task)
     life, log = _life(roster, places, processes.name)

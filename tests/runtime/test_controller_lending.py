@@ -143,6 +143,8 @@ async def test_devices_go_back_only_when_no_trainer_may_use_them_and_one_that_fa
         giving = asyncio.create_task(client.returned(lend.operation_id, 1))
         await run.until(lambda: "trainer.1" in roster.ends_ordered())
         assert run.gates == {("DRAINING", 0, True)}
+        # Its next life starts: nobody can have told it to train.
+        roster.begin("trainer", "trainer")
         roster.end("trainer.1", "signal 9")
         assert (await giving).version == 1
         assert run.gates == {("OPEN", 1, False)}
