@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sluicegate.runtime.config import ConfigError, from_mapping
 from sluicegate.runtime.tasks import LookUp, Recall, Task, TaskChoice, make_task
+from sluicegate.runtime.tasks.reasoning import EVALUATES_REPLIES
 
 
 def own(settings: Mapping[str, Any], seed: int) -> Task:
@@ -50,3 +53,18 @@ def test_what_cannot_be_is_refused_by_its_key(choice: dict[str, Any], says: str)
 def test_tasks_are_read_without_torch_and_without_reasoning_gym():
     code = "import sys, sluicegate.runtime.tasks as t; print({'torch', 'reasoning_gym'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60) == "set()\n"
+
+
+def test_the_tasks_of_the_page_about_them_work():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "tasks.md").read_text()
+    names: dict[str, Any] = {}
+    exec(page.split("```python\n")[1].partition("```")[0], names)
+    task: Task = names["make"]({"length": 3}, 0)
+    for split in ("train", "held_out"):
+        episode = task.prompt(1, split)
+        assert episode.observe(episode.first().rstrip(">")) is None
+        assert (episode.rewards, episode.total()) == ([1.0], 1.0)
+    told = yaml.safe_load(page.split("```yaml\n")[1].partition("```")[0])["task"]
+    made = make_task(from_mapping(TaskChoice, told, "docs/tasks.md"), seed=0)
+    assert (made.name, made.held_out(), made.prompt(0).reply_tokens) == ("reasoning:spell_backward", 128, 4)
+    assert {name for name in EVALUATES_REPLIES if f"`{name}`" not in page} == set()
