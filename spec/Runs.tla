@@ -28,8 +28,13 @@
      but the disk.
    - twice, works and gone are what really happened. No table reads them.
 
+   - A run may be ended, and may fail, at any time; what it has begun is closed
+     then. Production may be stopped at any time, for whoever waits for rest.
+
    Left out:
-   - What is told and done in ending: nothing follows it. *)
+   - Runs of which only one stage is done: without a trainer, or without
+     replicas, nothing goes from one step to the next.
+   - Turns of agents: a group in flight is all that is here of them. *)
 EXTENDS Run, Production, Naturals, Sequences, FiniteSets
 
 CONSTANTS
@@ -44,7 +49,9 @@ CONSTANTS
   MaxDrop,     \* how many groups are dropped
   MaxUnsaved,  \* how many checkpoints cannot be saved
   MaxCrash,    \* how often the trainer dies
-  MaxDeath     \* how often all of the run dies
+  MaxDeath,    \* how often all of the run dies
+  MayRest,     \* TRUE: production is stopped and started at any time
+  MayStop      \* TRUE: the run is ended, or fails, at any time
 
 VARIABLES
   run,         \* the run's machine
@@ -71,7 +78,7 @@ Init ==
   /\ trainer = [weights |-> {}, works |-> FALSE]
   /\ device = [gate |-> "closed", version |-> 0]
   /\ disk = [saves |-> <<>>, manifests |-> [v \in 0..MaxVersion |-> <<>>], next |-> 0]
-  /\ happened = [gone |-> {}, twice |-> FALSE, fails |-> 0, drops |-> 0, unsaved |-> 0, crashes |-> 0, deaths |-> 0]
+  /\ happened = [gone |-> {}, twice |-> FALSE, stopped |-> FALSE, fails |-> 0, drops |-> 0, unsaved |-> 0, crashes |-> 0, deaths |-> 0]
 
 -----------------------------------------------------------------------------
 (* Beginnings. *)
@@ -137,6 +144,11 @@ GroupDropped ==
 Claim ==
   /\ run.state = "PRODUCING" /\ Cardinality(prod.claimed) < Batch
   /\ \E g \in prod.ready : (\A o \in prod.ready : g <= o) /\ Produces(ProductionClaim(prod, g))
+  /\ UNCHANGED happened
+
+Rest ==
+  /\ MayRest /\ Alive
+  /\ Produces(IF prod.state = "RUNNING" THEN ProductionStop(prod) ELSE ProductionStart(prod))
   /\ UNCHANGED happened
 
 \* The step is put off: what it has is ready again.
@@ -261,7 +273,7 @@ NotSaved ==
 
 \* It could not be done, and is asked for again: of the same groups.
 Undone ==
-  /\ run.state = "TRAINING" /\ does.at = "works"
+  /\ Alive /\ does.at # "done"
   /\ Hears(RunUndone(run))
   /\ trainer' = [trainer EXCEPT !.works = FALSE]
   /\ UNCHANGED <<prod, happened>>
@@ -280,13 +292,38 @@ TrainerDies ==
   /\ UNCHANGED prod
 
 -----------------------------------------------------------------------------
+(* Endings. *)
+
+Stopped(next) ==
+  /\ run' = next
+  /\ happened' = [happened EXCEPT !.stopped = TRUE]
+  /\ UNCHANGED <<prod, does, trainer, device, disk>>
+
+Stop ==
+  /\ MayStop /\ run.state \notin {"ENDING", "ENDED", "FAILED"}
+  /\ Stopped(RunStop(run))
+
+Failed ==
+  /\ MayStop /\ run.state \notin {"ENDED", "FAILED"}
+  /\ Stopped(RunFailed(run))
+
+\* Every process has ended.
+Ended ==
+  /\ run.state \in {"ENDING", "FAILED"} /\ prod.state # "CLOSED"
+  /\ run' = RunEnded(run) /\ prod' = ProductionClose(prod) /\ does' = Asked
+  /\ trainer' = [weights |-> {}, works |-> FALSE]
+  /\ device' = [device EXCEPT !.gate = "closed"]
+  /\ UNCHANGED <<disk, happened>>
+
+-----------------------------------------------------------------------------
 
 Next ==
   \/ Start \/ RunDies
-  \/ GroupBegins \/ GroupCompletes \/ GroupFails \/ GroupDropped \/ Claim \/ GiveBack
+  \/ GroupBegins \/ GroupCompletes \/ GroupFails \/ GroupDropped \/ Claim \/ Rest \/ GiveBack
   \/ LendDone \/ TrainBegins \/ TrainDone \/ PublishDone \/ PublishAgain \/ SyncDone \/ SaveBegins \/ SaveDone
   \/ RestoreDone
   \/ Gathered \/ Lent \/ Trained \/ Published \/ Synced \/ Saved \/ NotSaved \/ Undone \/ Restored \/ TrainerDies
+  \/ Stop \/ Failed \/ Ended
 
 Spec == Init /\ [][Next]_vars
 
@@ -320,7 +357,7 @@ Steps ==
   /\ run.state \in {"PRODUCING", "LENDING"} => Cardinality(trainer.weights) = Batch * (run.update - 1)
   /\ run.state \in {"PUBLISHING", "SYNCING", "SAVING"} => Cardinality(trainer.weights) = Batch * run.update
   /\ run.state \in {"LENDING", "TRAINING"} => Cardinality(prod.claimed) = Batch
-  /\ run.state \notin {"PRODUCING", "LENDING", "TRAINING", "RESTORING", "ENDING"} => prod.claimed = {}
+  /\ run.state \notin {"PRODUCING", "LENDING", "TRAINING", "RESTORING", "ENDING", "ENDED", "FAILED"} => prod.claimed = {}
 
 \* A device that both may use is never used by both: the trainer trains on what is lent, and what is lent is returned.
 Devices ==
@@ -339,18 +376,18 @@ Fresh ==
        LET served == disk.manifests[device.version][1]
        IN /\ served \subseteq trainer.weights
           /\ Cardinality(trainer.weights \ served) < Batch * (IF SyncEvery = 0 THEN 1 ELSE SyncEvery)
-  /\ run.state = "ENDING" => disk.manifests[device.version] = <<trainer.weights>>
+  /\ (run.state = "ENDING" /\ ~happened.stopped) => disk.manifests[device.version] = <<trainer.weights>>
 
 \* The run saves as often as it was told to, where it can.
 Saves ==
   /\ (run.state = "PRODUCING" /\ SaveEvery # 0 /\ happened.unsaved = 0) => run.update <= run.kept + SaveEvery
-  /\ (run.state = "ENDING" /\ SaveEvery # 0 /\ happened.unsaved = 0) => disk.saves[Len(disk.saves)].update = Goal
+  /\ (run.state = "ENDING" /\ ~happened.stopped /\ SaveEvery # 0 /\ happened.unsaved = 0) => disk.saves[Len(disk.saves)].update = Goal
   /\ run.state = "PRODUCING" => (run.kept = 0 \/ \E n \in 1..Len(disk.saves) : disk.saves[n].update = run.kept)
   /\ SaveEvery = 0 => disk.saves = <<>>
 
 (* States that must be reached: each is checked as if it could not be. *)
 
-NeverEnds == ~(run.state = "ENDING" /\ happened.crashes = MaxCrash /\ happened.deaths = MaxDeath)
+NeverEnds == ~(run.state = "ENDED" /\ ~happened.stopped /\ happened.crashes = MaxCrash /\ happened.deaths = MaxDeath)
 NeverSavesInFlight == \A n \in 1..Len(disk.saves) : disk.saves[n].again = {}
 NeverBeginsAgain ==
   \A v \in 0..MaxVersion : disk.manifests[v] = <<>> \/ disk.manifests[v][1] \cap prod.again = {}

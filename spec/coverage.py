@@ -26,6 +26,7 @@ from .models import SystemModel
 from .models.steps import OF_STEPS
 
 _KEPT = "two requests that are kept at once: in the full profile"
+_STAGE = "a run of which one stage is done: nothing goes from one step to the next there"
 _LENT = "a member that is dropped while devices are lent: in the full profile"
 
 ALONE: dict[str, str] = {
@@ -35,7 +36,14 @@ ALONE: dict[str, str] = {
     "Gate.Frozen.suspends_3": f"{_KEPT}, path-twice",
     "Gate.Frozen.thaws_older": f"{_KEPT}, path-twice",
     "Lease.GiveUp.to_lost": "an engine that never says what became of a request: in the full profile, path-doubt",
+    "Run.Gathered.gathers_2": _STAGE,
+    "Run.Gathered.gathers_3": _STAGE,
+    "Run.Gathered.gathers_4": _STAGE,
+    "Run.Restored.restores_4": _STAGE,
+    "Run.Restored.restores_otherwise": _STAGE,
+    "Run.Trained.trains_4": _STAGE,
     "Replica": "no model of the whole has probes: which replicas live is what happens to them there",
+    "Agents": "no model of the whole has turns: a group in flight is all that is there of them",
     "Sync.Drop.drops_draining_3": f"{_LENT}, lend-pair",
     "Sync.Drop.drops_lent": f"{_LENT}, lend-pair",
 }

@@ -246,5 +246,5 @@ class Run(Machine):
     stops_at_the_goal = never(works & goal.is_some() & (last < update))
     scope = Scope(
         nat=1,
-        nats=(("update", 2), ("kept", 2), ("renewed", 2), ("version", 2), ("goal", 2), ("sync_every", 2)),
+        nats=(("update", 2), ("kept", 2), ("renewed", 2), ("goal", 2), ("save_every", 2), ("sync_every", 2)),
     )

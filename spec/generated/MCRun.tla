@@ -4,25 +4,25 @@ EXTENDS Run, Naturals, Sequences, FiniteSets
 
 VARIABLE m
 
-Init == \E colocated \in BOOLEAN, stage \in {"whole", "rollout_only", "train_only"}, goal \in ({<<>>} \cup {<<bound1>> : bound1 \in 0..2}), save_every \in 0..1, sync_every \in 0..2 : m = RunInit(colocated, stage, goal, save_every, sync_every)
+Init == \E colocated \in BOOLEAN, stage \in {"whole", "rollout_only", "train_only"}, goal \in ({<<>>} \cup {<<bound1>> : bound1 \in 0..2}), save_every \in 0..2, sync_every \in 0..2 : m = RunInit(colocated, stage, goal, save_every, sync_every)
 
 RunStartedStarts ==
     /\ m.state \in RunStartedStarts_states
-    /\ \E a_update \in 0..2, a_version \in 0..2 :
+    /\ \E a_update \in 0..2, a_version \in 0..1 :
         /\ RunStartedStarts_when(m, a_update, a_version)
         /\ m' = RunStartedStarts_next(m, a_update, a_version)
         /\ m'.update <= 2
-        /\ (m'.version # <<>> => m'.version[1] <= 2)
+        /\ (m'.version # <<>> => m'.version[1] <= 1)
 
 RunStartedStartsOtherwise ==
     /\ m.state \in RunStartedStartsOtherwise_states
-    /\ \E a_update \in 0..2, a_version \in 0..2 :
+    /\ \E a_update \in 0..2, a_version \in 0..1 :
         /\ RunStartedStartsOtherwise_when(m, a_update, a_version)
         /\ m' = RunStartedStartsOtherwise_next(m, a_update, a_version)
         /\ m'.update <= 2
         /\ m'.kept <= 2
         /\ m'.renewed <= 2
-        /\ (m'.version # <<>> => m'.version[1] <= 2)
+        /\ (m'.version # <<>> => m'.version[1] <= 1)
 
 RunStartedOutOfStep ==
     /\ m.state \in RunStartedOutOfStep_states
@@ -128,15 +128,15 @@ RunPublishedOutOfStep ==
 
 RunPublishedPublishes ==
     /\ m.state \in RunPublishedPublishes_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunPublishedPublishes_when(m, a_version)
         /\ m' = RunPublishedPublishes_next(m, a_version)
-        /\ (m'.version # <<>> => m'.version[1] <= 2)
+        /\ (m'.version # <<>> => m'.version[1] <= 1)
         /\ m'.renewed <= 2
 
 RunPublishedPublishesNotNewer ==
     /\ m.state \in RunPublishedPublishesNotNewer_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunPublishedPublishesNotNewer_when(m, a_version)
         /\ UNCHANGED m
 
@@ -152,26 +152,26 @@ RunSyncedOutOfStep ==
 
 RunSyncedSyncs ==
     /\ m.state \in RunSyncedSyncs_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunSyncedSyncs_when(m, a_version)
         /\ m' = RunSyncedSyncs_next(m, a_version)
 
 RunSyncedSyncs2 ==
     /\ m.state \in RunSyncedSyncs2_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunSyncedSyncs2_when(m, a_version)
         /\ m' = RunSyncedSyncs2_next(m, a_version)
 
 RunSyncedSyncs3 ==
     /\ m.state \in RunSyncedSyncs3_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunSyncedSyncs3_when(m, a_version)
         /\ m' = RunSyncedSyncs3_next(m, a_version)
         /\ m'.update <= 2
 
 RunSyncedSyncsOtherVersion ==
     /\ m.state \in RunSyncedSyncsOtherVersion_states
-    /\ \E a_version \in 0..2 :
+    /\ \E a_version \in 0..1 :
         /\ RunSyncedSyncsOtherVersion_when(m, a_version)
         /\ UNCHANGED m
 
@@ -302,19 +302,19 @@ RunRestoredRestoresAhead ==
 
 RunRestoredRestoresNotNewer ==
     /\ m.state \in RunRestoredRestoresNotNewer_states
-    /\ \E a_update \in 0..2, a_version \in 0..2 :
+    /\ \E a_update \in 0..2, a_version \in 0..1 :
         /\ RunRestoredRestoresNotNewer_when(m, a_update, a_version)
         /\ UNCHANGED m
 
 RunRestoredRestores3 ==
     /\ m.state \in RunRestoredRestores3_states
-    /\ \E a_update \in 0..2, a_version \in 0..2 :
+    /\ \E a_update \in 0..2, a_version \in 0..1 :
         /\ RunRestoredRestores3_when(m, a_update, a_version)
         /\ m' = RunRestoredRestores3_next(m, a_update, a_version)
         /\ m'.update <= 2
         /\ m'.kept <= 2
         /\ m'.renewed <= 2
-        /\ (m'.version # <<>> => m'.version[1] <= 2)
+        /\ (m'.version # <<>> => m'.version[1] <= 1)
 
 RunRestoredRestores4 ==
     /\ m.state \in RunRestoredRestores4_states
@@ -326,7 +326,7 @@ RunRestoredRestores4 ==
 
 RunRestoredRestoresOtherwise ==
     /\ m.state \in RunRestoredRestoresOtherwise_states
-    /\ \E a_update \in 0..2, a_version \in 0..2 :
+    /\ \E a_update \in 0..2, a_version \in 0..1 :
         /\ RunRestoredRestoresOtherwise_when(m, a_update, a_version)
         /\ m' = RunRestoredRestoresOtherwise_next(m, a_update, a_version)
         /\ m'.update <= 2
