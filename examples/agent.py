@@ -20,16 +20,17 @@ import time
 import openai
 from openai.types.chat import ChatCompletionMessageParam
 
-WORDS = ("liar", "nose", "rain", "star", "lane", "tone", "seal", "iron", "tile", "snore")
+LETTERS = "aeilnorst"
+"""Those of the task in `examples/http.yaml`."""
 
 
-def main(url: str, turns: int, pause: float) -> int:
+def main(url: str, turns: int, pause: float, letters: str) -> int:
     session = f"mine-{secrets.token_hex(4)}"
     client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", default_headers={"x-session-id": session}, timeout=120)
     messages: list[ChatCompletionMessageParam] = []
     versions: list[int] = []
     for turn in range(1, turns + 1):
-        word = random.choice(WORDS)
+        word = "".join(random.choices(letters, k=4))
         messages.append({"role": "user", "content": f"{word}>"})
         try:
             raw = client.chat.completions.with_raw_response.create(model="policy", messages=messages, max_tokens=4)
@@ -50,5 +51,6 @@ if __name__ == "__main__":
     parser.add_argument("url", help="where the run says that agents of your own may call")
     parser.add_argument("--turns", type=int, default=20, help="how many turns the conversation has; 20 by default")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between two turns; 1 by default")
+    parser.add_argument("--letters", default=LETTERS, help="of which words are made; %(default)s by default")
     given = parser.parse_args()
-    sys.exit(main(given.url, given.turns, given.pause))
+    sys.exit(main(given.url, given.turns, given.pause, given.letters))
