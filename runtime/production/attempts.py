@@ -68,6 +68,8 @@ class Attempts:
         self._begun = itertools.count()
         self._open: set[str] = set()
         """Sessions that were begun and whose end is not acknowledged."""
+        self._doubtful: set[str] = set()
+        """Those of which it is not known whether they will begin."""
         self.counts: Counter[str] = Counter()
         """How many attempts came to what: `valid`, or why they failed; those of evaluations are not among them."""
 
@@ -134,7 +136,15 @@ class Attempts:
 
     async def _attempt(self, session: str, index: int, split: Split, seed: int, group: str) -> Valid:
         self._open.add(session)
-        await self._sessions.open(session, policy=Rebinding.NEVER, anew=True)
+        try:
+            await self._sessions.open(session, policy=Rebinding.NEVER, anew=True)
+        except (StorageDown, asyncio.CancelledError):
+            self._doubtful.add(session)
+            raise
+        except Exception:
+            # Whosever it is, it was not begun here.
+            self._open.discard(session)
+            raise
         conversation = await self._agent.converse(session, self._task.prompt(index, split), seed)
         if conversation.session != session:
             told = repr(conversation.session) if conversation.session else "no session id"
@@ -169,6 +179,10 @@ class Attempts:
         until = asyncio.get_running_loop().time() + within
         while session in self._open:
             try:
+                if session in self._doubtful:
+                    # It may begin later, so it is waited for.
+                    await self._sessions.open(session, policy=Rebinding.NEVER)
+                    self._doubtful.discard(session)
                 # One that was read, and had nothing to train on, is let go by its reader.
                 if session in self._sessions and self._sessions.live(session).consumer == CONSUMER:
                     await self._sessions.release(session, CONSUMER)

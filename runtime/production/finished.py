@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..sessions.traces import COMPLETE, Branch, Tree, branches
+from ..sessions.traces import COMPLETE, Branch, Segment, Tree, branches
 from ..training.samples import Sample
 
 
@@ -43,27 +43,41 @@ def oldest_of(samples: Sequence[Sample]) -> int:
 def samples_of(session: str, group: str, tree: Tree, rewards: Sequence[float]) -> list[Sample]:
     """A sample of each way through the trace that was graded. Raises Ungraded.
 
-    One grade is that of the whole session; as many as turns were recorded are theirs, in order. As many as the last
-    way has turns are that way's, and others, such as of a call whose answer was lost, are left out.
+    One grade is that of the whole session; as many as turns were recorded are theirs, in order. As many as the way to
+    the last turn has are that way's, and what else was made, such as by a call whose answer was lost, is left out.
     """
-    found = list(branches(session, tree))
-    made = [s.request for s in tree.segments if s.ending in COMPLETE and len(s.made)]
-    if not found:
+    made = _turns(tree)
+    if not made:
         raise Ungraded(f"session {session!r} has recorded no token that can be trained on: its agent made no turn")
     if not rewards:
         raise Ungraded(f"session {session!r} has no grade: its agent gives one for each turn, or one for all")
-    if len(rewards) == len(made):
-        grades = dict(zip(made, rewards, strict=True))
-    elif len(rewards) == 1:
-        grades = dict.fromkeys(made, rewards[0])
-    elif len(rewards) == len(found[-1].requests):
-        grades = dict(zip(found[-1].requests, rewards, strict=True))
-    else:
+    way = tree if len(rewards) in (1, len(made)) else _way_to(tree, made[-1])
+    turns = [segment.request for segment in _turns(way)]
+    if len(rewards) not in (1, len(turns)):
         raise Ungraded(
             f"session {session!r} has {len(rewards)} grades for {len(made)} turns: give one for each turn, or one for "
             "all of them"
         )
-    return [_sample(each, group, grades) for each in found if grades.keys() >= set(each.requests)]
+    grades = dict(zip(turns, rewards if len(rewards) > 1 else [rewards[0]] * len(turns), strict=True))
+    return [_sample(each, group, grades) for each in branches(session, way)]
+
+
+def _turns(tree: Tree) -> list[Segment]:
+    return [segment for segment in tree.segments if segment.ending in COMPLETE and len(segment.made)]
+
+
+def _way_to(tree: Tree, last: Segment) -> Tree:
+    """The trace as if only what leads to this turn had been made."""
+    way, before = Tree(), list[int]()
+    for each, at in tree.path(last.number):
+        # Of one that was left within its prompt nothing that it made is on the way.
+        if at > len(each.given):
+            way.grow(
+                each.request, [*before, *each.given], each.made, each.logprobs, each.spans, each.ending,
+                binding=each.binding, incarnation=each.incarnation,
+            )  # fmt: skip
+        before += [*each.given, *each.made][:at]
+    return way
 
 
 def _sample(branch: Branch, group: str, grades: dict[str, float]) -> Sample:

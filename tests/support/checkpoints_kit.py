@@ -71,16 +71,16 @@ class Prompts:
 
 
 class Life:
-    """One life of a run in a folder, over the same files as the one before."""
+    """One life of a run in a folder, over the same files as the one before; `kept` is what its `Run` has besides."""
 
-    def __init__(self, folder: Path, stack: ExitStack, name: str = "r") -> None:
+    def __init__(self, folder: Path, stack: ExitStack, name: str = "r", **kept: Any) -> None:
         self.asked: list[str] = []
         self.sampler = Prompts()
         register = stack.enter_context(Register(folder / "register.db"))
         roster = stack.enter_context(Roster(folder / "register.db"))
         self.run = Run(
             name=name, register=register, roster=roster, manifests=ManifestStore(folder / "manifests"),
-            checkpoints=Checkpoints(folder / "checkpoints"), max_staleness=2, sampler=self.sampler,
+            checkpoints=Checkpoints(folder / "checkpoints"), max_staleness=2, **{"sampler": self.sampler, **kept},
         )  # fmt: skip
         self.trainer = Trainer(folder, self.asked)
 

@@ -1,11 +1,16 @@
-"""Production without a model: groups that are finished when a test says so, and samples of given versions."""
+"""Production without a model: groups that are finished when a test says so, and agents that follow a script."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
+from session_kit import SAMPLING, Served
+
+from sluicegate.runtime.production.agent import Agent, Conversation
 from sluicegate.runtime.production.finished import FinishedGroup
+from sluicegate.runtime.sessions import Prompt, Turn
+from sluicegate.runtime.tasks import Episode
 from sluicegate.runtime.training.samples import Sample
 
 
@@ -60,3 +65,39 @@ async def turns(of: int = 20) -> None:
     """Let everything run that can, without time passing."""
     for _ in range(of):
         await asyncio.sleep(0)
+
+
+class Scripted:
+    """An agent that does, in the attempts that it is told of, what a test says, and otherwise what `agent` does."""
+
+    def __init__(self, agent: Agent, script: Mapping[str, Callable[[Agent, str], Awaitable[Conversation]]]) -> None:
+        self._agent, self._script = agent, script
+        self.sessions: list[str] = []
+        self.seeds: dict[str, int] = {}
+        """By what a session's name ends with: member and attempt."""
+
+    async def converse(self, session: str, episode: Episode, seed: int) -> Conversation:
+        self.sessions.append(session)
+        name = session.rpartition("-")[2]
+        self.seeds[name] = seed
+        if name in self._script:
+            # A conversation that was tried is not the one that counts: its episode is its own.
+            return await self._script[name](self._agent, session)
+        return await self._agent.converse(session, episode, seed)
+
+
+class Talker:
+    """A conversation of two turns over the router, with the grades of a test."""
+
+    def __init__(self, served: Served, *rewards: float) -> None:
+        self.served, self.rewards = served, rewards or (1.0, 0.5)
+
+    async def converse(self, session: str, episode: Episode, seed: int) -> Conversation:
+        context: list[int] = []
+        turns: list[Turn] = []
+        for said in (5, 6):
+            context.append(said)
+            work = Prompt(tuple(context), SAMPLING, seed)
+            turns.append(await self.served.router.turn(session, work, prompt_ids=work.ids))
+            context += turns[-1].ids
+        return Conversation(session, list(self.rewards), turns)
