@@ -23,6 +23,7 @@ PARTS = {
     "control": "control calls with 2,000 generations outstanding, against none",
     "journal": "leases admitted and settled per second by durability, against a semaphore and the disk",
     "serving": "calls per second and latencies through a session server, against a bare proxy and gRPC; export",
+    "runs": "whole runs: tokens per second with an update at every step against none; how long replicas stand still",
     "sessions": "memory, start and look-ups with many bound sessions and used-up ids, against few",
 }
 LARGE = ("sessions",)
