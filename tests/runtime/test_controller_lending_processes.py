@@ -92,6 +92,12 @@ async def test_lent_memory_is_free_and_nothing_is_served_again_before_weights_ar
         manifest = run.weights.store.get(1)
         assert [await proved(run, worker) for worker in workers] == [manifest.rank_digests(["0"])] * 2
 
+        # They come back without new weights: those that were served are put back, and proved.
+        lend = await run.client.lend(2)
+        back = await run.client.returned(lend.operation_id, 1)
+        assert (back.result, back.version, back.left_behind) == ("published", 1, {})
+        assert [await proved(run, worker) for worker in workers] == [manifest.rank_digests(["0"])] * 2
+
         # The windows of the gates end while their memory is lent: no controller renews them.
         lend = await run.client.lend(2)
         with run.stopped(controller):
