@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..production.agent import Conversation
 from ..training.samples import Sample
-from .production import Conversation, Group
+from .production import Group
 
 
 def samples_of(groups: Iterable[Group]) -> list[Sample]:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from array import array
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 
 from ...statemachines.session import Rebinding
 from ..models import CharTokenizer
-from ..sessions import Prompt, Router, Sampling, SessionClosed, Turn, TurnLost, TurnRefused
-from ..sessions.traces import Branch, branches
+from ..production.agent import Conversation, DirectAgent
+from ..sessions import Prompt, Router, SessionClosed, TurnLost, TurnRefused
+from ..sessions.traces import branches
 from ..tasks import Episode, Split, Task
 from .record import Record
 
@@ -39,38 +39,6 @@ class Tools:
 
     share: float = 0.25
     longest: float = 3.0
-
-
-@dataclass(slots=True)
-class Conversation:
-    """One complete conversation: its turns, and the reward of each."""
-
-    session: str
-    index: int
-    turns: list[Turn]
-    rewards: list[float]
-
-    @property
-    def versions(self) -> list[int]:
-        """The version of each token that the agent was given."""
-        return [v for t in self.turns for v in t.versions]
-
-    def is_told_by(self, found: Sequence[Branch]) -> bool:
-        """Whether one branch alone has what the agent was given, turn by turn, with the same labels."""
-        if len(found) != 1:
-            return False
-        branch = found[0]
-        told = zip(branch.turns, branch.token_ids, branch.log_probs, branch.versions, strict=True)
-        given = [
-            (number, token, logprob, version)
-            for number, turn in enumerate(self.turns, start=1)
-            for token, logprob, version in zip(turn.ids, array("f", turn.logprobs), turn.versions, strict=True)
-        ]
-        return branch.requests == [t.lease for t in self.turns] and [label for label in told if label[0]] == given
-
-    @property
-    def reward(self) -> float:
-        return sum(self.rewards) / len(self.rewards)
 
 
 @dataclass(slots=True)
@@ -106,7 +74,7 @@ class Agents:
             session = name if attempt == 0 else f"{name}.retry{attempt}"
             await self.router.sessions.open(session, policy=Rebinding.NEVER, anew=True)
             try:
-                conversation = await self._hold(session, index, self.task.prompt(index, split), seed, pause)
+                conversation = await self._hold(session, self.task.prompt(index, split), seed, pause)
                 await self.router.sessions.finish(session)
                 return conversation
             except (TurnLost, TurnRefused, SessionClosed) as error:
@@ -115,24 +83,12 @@ class Agents:
                 await self.router.sessions.retire(session)
         raise ProductionError(f"{name}: no complete conversation in {ATTEMPTS} attempts: {why}")
 
-    async def _hold(
-        self, session: str, index: int, episode: Episode, seed: int, pause: Callable[[], float]
-    ) -> Conversation:
-        sampling = Sampling(max_new_tokens=episode.reply_tokens, temperature=self.temperature)
-        text: str | None = episode.first()
-        context: list[int] = []
-        turns: list[Turn] = []
-        while text is not None:
-            if turns and (seconds := pause()) > 0:
-                await asyncio.sleep(seconds)
-            context += self.tokenizer.encode(text)
-            prompt = Prompt(tuple(context), sampling, seed * 64 + len(turns))
-            turn = await self.router.turn(session, prompt, prompt_ids=prompt.ids)
-            context += turn.ids
-            turns.append(turn)
-            self.record.took_turn(turn.versions)
-            text = episode.observe(self.tokenizer.decode(turn.ids))
-        conversation = Conversation(session, index, turns, list(episode.rewards))
+    async def _hold(self, session: str, episode: Episode, seed: int, pause: Callable[[], float]) -> Conversation:
+        agent = DirectAgent(
+            self.router, self.tokenizer, temperature=self.temperature, wait=lambda session, turn: pause(),
+            took=lambda turn: self.record.took_turn(turn.versions),
+        )  # fmt: skip
+        conversation = await agent.converse(session, episode, seed)
         self.record.ended_session(conversation.versions)
         return conversation
 
