@@ -14,9 +14,9 @@
    Of a killed session server the last steps may be missing: they are taken
    before its next life begins. Of a killed worker an admission may be missing:
    it is taken before the binding that it led to. *)
-EXTENDS SessionAffinity, Run, TLC
+EXTENDS SessionAffinity, LoggedRun, TLC
 
-(* The module Run, which is made from a trace, has
+(* The module LoggedRun, which is made from a trace, has
      Logs:    for each session, its logged steps
      Wanted:  which of them is to be shown
      Reached: a number of its explained steps: for showing how it comes to be reached *)

@@ -23,9 +23,9 @@
    - It also pauses: it lends the drained devices to nobody, and goes on.
    - A process that finds its own device in doubt poisons its gate: for the
      model that is a process that ends, whose gate still answers. *)
-EXTENDS WeightSync, Run, TLC
+EXTENDS WeightSync, LoggedRun, TLC
 
-(* The module Run, which is made from a trace, has
+(* The module LoggedRun, which is made from a trace, has
      Logs:    sequences of logged steps, each a behaviour of its own
      Starts:  for each the state before its first step: node, ctl, durable, trainer, msgs
      Wanted:  which of them is to be shown

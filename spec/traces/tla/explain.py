@@ -115,7 +115,7 @@ def explain(
 @contextmanager
 def _made(model: str, window: Window, invariant: str, which: int = 0, reached: int = 0) -> Iterator[Model]:
     with TemporaryDirectory(prefix="sluicegate-run-") as name:
-        (Path(name) / "Run.tla").write_text(window.module(which + 1, reached), encoding="utf-8")
+        (Path(name) / "LoggedRun.tla").write_text(window.module(which + 1, reached), encoding="utf-8")
         constants = {name: tla(value) for name, value in window.constants.items()}
         config = Config(constants=constants, init="TraceInit", next="TraceNext", invariants=(invariant,))
         yield Model.load(SPEC / f"Trace{model}.tla", config, (SPEC / "generated", Path(name)))

@@ -28,7 +28,7 @@ class Window(Protocol):
     def constants(self) -> Constants: ...
 
     def module(self, which: int = 1, reached: int = 0) -> str:
-        """The module `Run`; `reached` explained steps of log `which` are what its NotReached denies."""
+        """The module `LoggedRun`; `reached` explained steps of log `which` are what its NotReached denies."""
         ...
 
 
@@ -52,9 +52,9 @@ def joined(all_of_them: Sequence[Constants]) -> Constants:
 
 
 def run_module(extends: str, **definitions: str) -> str:
-    """The text of a module `Run` that defines these."""
+    """The text of a module `LoggedRun` that defines these."""
     body = "\n".join(f"{name} == {text}" for name, text in definitions.items())
-    return f"{' MODULE Run ':-^78}\nEXTENDS {extends}\n{body}\n{'=' * 78}\n"
+    return f"{' MODULE LoggedRun ':-^78}\nEXTENDS {extends}\n{body}\n{'=' * 78}\n"
 
 
 def sequence(logged: list[Told]) -> str:
