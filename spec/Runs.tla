@@ -78,7 +78,8 @@ Init ==
   /\ trainer = [weights |-> {}, works |-> FALSE]
   /\ device = [gate |-> "closed", version |-> 0]
   /\ disk = [saves |-> <<>>, manifests |-> [v \in 0..MaxVersion |-> <<>>], next |-> 0]
-  /\ happened = [gone |-> {}, twice |-> FALSE, stopped |-> FALSE, fails |-> 0, drops |-> 0, unsaved |-> 0, crashes |-> 0, deaths |-> 0]
+  /\ happened = [gone |-> {}, twice |-> FALSE, stopped |-> FALSE, fails |-> 0, drops |-> 0, unsaved |-> 0,
+                 crashes |-> 0, deaths |-> 0]
 
 -----------------------------------------------------------------------------
 (* Beginnings. *)
@@ -357,7 +358,7 @@ Steps ==
   /\ run.state \in {"PRODUCING", "LENDING"} => Cardinality(trainer.weights) = Batch * (run.update - 1)
   /\ run.state \in {"PUBLISHING", "SYNCING", "SAVING"} => Cardinality(trainer.weights) = Batch * run.update
   /\ run.state \in {"LENDING", "TRAINING"} => Cardinality(prod.claimed) = Batch
-  /\ run.state \notin {"PRODUCING", "LENDING", "TRAINING", "RESTORING", "ENDING", "ENDED", "FAILED"} => prod.claimed = {}
+  /\ run.state \in {"STARTING", "PUBLISHING", "SYNCING", "SAVING"} => prod.claimed = {}
 
 \* A device that both may use is never used by both: the trainer trains on what is lent, and what is lent is returned.
 Devices ==
@@ -381,7 +382,8 @@ Fresh ==
 \* The run saves as often as it was told to, where it can.
 Saves ==
   /\ (run.state = "PRODUCING" /\ SaveEvery # 0 /\ happened.unsaved = 0) => run.update <= run.kept + SaveEvery
-  /\ (run.state = "ENDING" /\ ~happened.stopped /\ SaveEvery # 0 /\ happened.unsaved = 0) => disk.saves[Len(disk.saves)].update = Goal
+  /\ (run.state = "ENDING" /\ ~happened.stopped /\ SaveEvery # 0 /\ happened.unsaved = 0) =>
+       disk.saves[Len(disk.saves)].update = Goal
   /\ run.state = "PRODUCING" => (run.kept = 0 \/ \E n \in 1..Len(disk.saves) : disk.saves[n].update = run.kept)
   /\ SaveEvery = 0 => disk.saves = <<>>
 

@@ -97,4 +97,19 @@ RULES: tuple[RuleMutant, ...] = (
         "RequestPath: a receipt is told without a record of the end", "RequestPath",
         "Open(call[q]) /\\ call[q].lease.state = \"ENDED\"", "Open(call[q])",
     ),
+    RuleMutant(
+        "Runs: a checkpoint does not record what is ready", "Runs",
+        "again |-> InFlight, gone", "again |-> prod.again \\cup prod.in_flight, gone",
+    ),
+    RuleMutant(
+        "Runs: who goes back begins nothing again of what was trained since", "Runs",
+        "save.again \\cup {g \\in Groups : save.next <= g /\\ g < prod.next_group}", "save.again",
+    ),
+    RuleMutant(
+        "Runs: a checkpoint is told before it is durable", "Runs",
+        "run.state = \"SAVING\" /\\ does.at = \"done\"", "run.state = \"SAVING\"",
+    ),
+    RuleMutant(
+        "Runs: the trainer begins on devices that were not lent", "Runs", "!.gate = \"lent\"]", "!.gate = @]",
+    ),
 )  # fmt: skip
