@@ -38,7 +38,7 @@ class Staleness:
         Raises ManifestError, OSError where one cannot be read.
         """
         if version not in self._updates or published not in self._updates:
-            self._learn()
+            self._learn(max(version, published))
         older, newer = self._updates.get(version), self._updates.get(published)
         if older is None or newer is None:
             return None
@@ -64,11 +64,11 @@ class Staleness:
         ages = [self.of_sample(sample, published) for sample in samples]
         return any(age is None or (age > self.bound and self.beyond == "drop") for age in ages)
 
-    def _learn(self) -> None:
-        """Read the manifests that are new; a version is published once, so what was read stays true."""
+    def _learn(self, newest: int) -> None:
+        """Read the manifests up to `newest` that are new; a version is published once, so what was read stays true."""
         last = max(self._updates, default=-1)
         for version in self._manifests.versions():
-            if version > last:
+            if last < version <= newest:
                 step = self._manifests.get(version).step
                 self._updates[version] = self._updates[last] + abs(step - self._step) if self._updates else 0
                 last, self._step = version, step

@@ -19,7 +19,7 @@ from ..chat.template import Template
 from ..controller.roster import Roster
 from ..models import CharTokenizer
 from ..production.agent import Agent, DirectAgent
-from ..production.attempts import Attempts
+from ..production.attempts import CONSUMER, Attempts
 from ..production.evaluation import Evaluation
 from ..production.groups import Groups
 from ..production.production import Production
@@ -77,6 +77,7 @@ class AgentsOf:
             await stack.enter_async_context(sessions)
             cohort = await stack.enter_async_context(FollowedCohort(roster, sessions.lose))
             router: Router[Prompt] = await stack.enter_async_context(Router(sessions, cohort, Workers()))
+            await sessions.consumer_lost(CONSUMER)
             await sessions.retire_all(list(sessions.facts))
             url = await self._served(roster, store, cohort, router, stack)
             attempts = Attempts(

@@ -49,7 +49,7 @@ class Placement(Protocol):
         ...
 
     async def take_back(self) -> None:
-        """The trainer has ended: what it was lent serves again, with the weights that it had."""
+        """The trainer has ended: what it was lent serves again, with the weights that it had. Raises NotDone."""
         ...
 
 
@@ -126,9 +126,10 @@ class Colocated(Disaggregated):
             try:
                 await self._return(self._lend, published)
             except NotDone as error:
-                # The controller takes back by itself what a trainer that is gone was lent.
+                if self._lend is not None:
+                    raise
+                # The controller takes back by itself what it had lent.
                 self._told(str(error))
-                self._lend = None
         self._turns.resume()
 
     async def _return(self, lend: str, version: int) -> None:

@@ -49,15 +49,15 @@ def run(args: argparse.Namespace) -> int:
         return 2
     from transformers.utils import logging
 
+    from ..runtime.runs.reporting import report_of, telling_of
     from ..runtime.runs.run import FAILURES, TrainingRun
-    from ..runtime.runs.telling import Telling
 
     logging.disable_progress_bar()
     try:
-        with Telling(config.updates) as telling:
+        with telling_of(config, folder) as telling:
             made = TrainingRun(config, task, folder.resolve(), telling)
             asyncio.run(_until_told(made.run()))
-            telling.phase("ended")
+        print(f"report: {report_of(config, folder)}")
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     except ConfigError as error:
