@@ -1,4 +1,4 @@
-"""The run of `examples.resumed` as somebody runs it: its processes, what it prints, what lies in its folder."""
+"""A run of `sluicegate train` as somebody runs it: its processes, what it prints, what lies in its folder."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+import yaml
 from traced_run import Process
 
 from sluicegate.protocol.client import dial
@@ -33,6 +34,16 @@ from sluicegate.statemachines.session import Rebinding, Session
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 240.0
+FROZEN = "model.layers.0.mlp.*"
+"""What the run does not train."""
+SMALL: dict[str, Any] = {
+    "model": {"hidden": 32},
+    "agents": {"in_flight": 5, "waiting": 1},
+    "training": {
+        "groups": 4, "group_size": 4, "epochs": 1, "minibatches": 1, "max_staleness": 4, "frozen": [FROZEN]
+    },
+}  # fmt: skip
+"""A run without an end, small enough to make several steps a second."""
 
 
 def descendants(pid: int) -> list[int]:
@@ -54,6 +65,36 @@ class Playing:
     def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
         self.folder, self.process = folder, process
         self.said: list[str] = []
+        path = folder / "steps.ndjson"
+        # What earlier lives made is not read again.
+        self.steps = path.open() if path.exists() else None
+        if self.steps is not None:
+            self.steps.seek(0, os.SEEK_END)
+
+    def step(self, number: int) -> dict[str, Any]:
+        """Read on in `steps.ndjson` until the line of this step, which is returned."""
+        until = time.monotonic() + WITHIN_S
+        while True:
+            told = self.steps.readline() if self.steps is not None else ""
+            if told.endswith("\n"):
+                line = json.loads(told)
+                if line["step"] == number:
+                    return line
+                continue
+            if self.steps is None and (path := self.folder / "steps.ndjson").exists():
+                self.steps = path.open()
+                continue
+            if told and self.steps is not None:
+                self.steps.seek(self.steps.tell() - len(told))
+            assert self.process.poll() is None, f"it ended before step {number}:\n{self.rest()}\n{self.logs()}"
+            assert time.monotonic() < until, f"no step {number} within {WITHIN_S:g} s"
+            time.sleep(0.02)
+
+    def rest(self) -> str:
+        """What it says until it ends."""
+        assert self.process.stdout is not None
+        self.said += self.process.stdout
+        return "".join(self.said)
 
     def until(self, pattern: str) -> re.Match[str]:
         """Read on until a line that the pattern is found in."""
@@ -100,11 +141,13 @@ class Playing:
 
 
 @contextmanager
-def playing(folder: Path, *words: str) -> Iterator[Playing]:
-    """The run, started in this folder; nothing of it is left when the context is left."""
+def playing(folder: Path, **changed: Any) -> Iterator[Playing]:
+    """The small run with these parts of its config changed; nothing of it is left when the context is left."""
     folder.mkdir(exist_ok=True)
+    config = folder.with_suffix(".yaml")
+    config.write_text(yaml.safe_dump({**SMALL, **changed}))
     process = subprocess.Popen(
-        [sys.executable, "-m", "examples.resumed", str(folder), *words],
+        [sys.executable, "-m", "sluicegate", "train", str(config), "--folder", str(folder)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
@@ -113,14 +156,15 @@ def playing(folder: Path, *words: str) -> Iterator[Playing]:
         yield made
     finally:
         made.kill_all()
-        assert process.stdout is not None
-        process.stdout.close()
+        for file in (process.stdout, made.steps):
+            if file is not None:
+                file.close()
 
 
 def looked_at(run: Playing) -> dict[str, dict[str, int]]:
     """Resident bytes, open files and threads of every process, and what lies in shared memory, by name."""
     found: dict[str, dict[str, int]] = {}
-    pids = {life.name: life.pid for life in run.living()} | {"agents": run.process.pid}
+    pids = {life.name: life.pid for life in run.living()} | {"run": run.process.pid}
     pids |= {f"trainer.{number}": pid for number, pid in enumerate(sorted(descendants(pids["trainer"])))}
     for name, pid in pids.items():
         proc = Path(f"/proc/{pid}")
@@ -138,7 +182,7 @@ def grown(run: Playing, early: range, late: range) -> dict[tuple[str, str], tupl
     """The medians over early and late steps of whatever is counted, of each process, as the run goes on to the last."""
     seen: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number in (*early, *late):
-        run.until(rf" step {number}, version \d+: ")
+        run.step(number)
         for name, counts in looked_at(run).items():
             for what, count in counts.items():
                 seen[name, what][number] = count
