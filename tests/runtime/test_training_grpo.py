@@ -1,6 +1,7 @@
 """The optimisation's arithmetic, against values worked out by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,8 +92,8 @@ def loss_of(ratios, advantages, mask=None, behaviour=None, **bounds):
     behaviour = torch.zeros(1, len(ratios)) if behaviour is None else behaviour
     log_probs = (behaviour + torch.log(torch.tensor([ratios]))).requires_grad_()
     mask = torch.ones_like(log_probs) if mask is None else torch.tensor([mask])
-    bounds = {"clip_low": 0.2, "clip_high": 0.3, "tokens": float(mask.sum())} | bounds
-    found = policy_loss(log_probs, behaviour, torch.tensor([advantages]), mask, **bounds)
+    given: dict[str, Any] = {"clip_low": 0.2, "clip_high": 0.3, "tokens": float(mask.sum())} | bounds
+    found = policy_loss(log_probs, behaviour, torch.tensor([advantages]), mask, **given)
     found.loss.backward()
     assert log_probs.grad is not None
     return found, log_probs.grad[0].tolist()
@@ -134,7 +135,7 @@ def test_the_sum_is_divided_by_the_tokens_of_all_ranks():
 
 def test_shapes_that_differ_and_numbers_that_are_none_are_refused():
     one, two = torch.zeros(1, 1), torch.zeros(1, 2)
-    bounds = {"clip_low": 0.2, "clip_high": 0.2, "tokens": 1.0}
+    bounds: dict[str, Any] = {"clip_low": 0.2, "clip_high": 0.2, "tokens": 1.0}
     with pytest.raises(ValueError, match=r"shapes \[\(1, 1\), \(1, 2\)"):
         policy_loss(one, two, one, one, **bounds)
     broken = torch.tensor([[0.0, math.nan]])
