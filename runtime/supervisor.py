@@ -110,7 +110,7 @@ class Supervisor:
         with contextlib.ExitStack() as held:
             await self._be_alone(held)
             for life in self.roster.living():
-                await _end_leftover(life)
+                await _end_leftover(life, self.launcher.folder)
                 self.roster.end(life.incarnation, "its supervisor ended")
             self._clear()
             if self._removes and (register := self.roster.file) is not None:
@@ -270,13 +270,14 @@ def _said(status: int | None) -> str:
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
-async def _end_leftover(life: Life) -> None:
+async def _end_leftover(life: Life, processes: Path) -> None:
     """End the process of a life that an earlier supervisor left, and wait until it is gone."""
+    config = str(processes / f"{life.incarnation}.json").encode()
 
     def is_there() -> bool:
         try:
-            # A process id is used again; the path of its config names the life.
-            return f"{life.incarnation}.json".encode() in Path(f"/proc/{life.pid}/cmdline").read_bytes()
+            # A process id is used again, and a copied roster has another run's: the path of its config names a life.
+            return config in Path(f"/proc/{life.pid}/cmdline").read_bytes().split(b"\0")
         except OSError:
             return False
 

@@ -240,19 +240,26 @@ async def test_a_roster_that_cannot_be_read_ends_nothing_and_is_read_later(
 
 
 async def test_what_an_earlier_supervisor_left_is_gone_before_anything_is_started(tmp_path: Path) -> None:
+    words = ("bash", "-c", "sleep 60; exit", "of")
     left = await asyncio.create_subprocess_exec("sleep", "60")
-    other = await asyncio.create_subprocess_exec("bash", "-c", "sleep 60; exit", "of", "a.1.json")
+    other = await asyncio.create_subprocess_exec(*words, str(tmp_path / "processes" / "a.1.json"))
+    # The same life of a run whose folder this one was copied from.
+    copied = await asyncio.create_subprocess_exec(*words, str(tmp_path / "copied" / "processes" / "a.3.json"))
     try:
         with Roster(tmp_path / "r.db") as roster:
-            lost, reused = roster.begin("a", "rollout"), roster.begin("a", "rollout")
+            lost, reused, elsewhere = (roster.begin("a", "rollout") for _ in range(3))
             roster.enlist(lost, "127.0.0.1:1", "127.0.0.1:2", other.pid)
             # Another process has the number of this one by now.
             roster.enlist(reused, "127.0.0.1:1", "127.0.0.1:2", left.pid)
+            roster.enlist(elsewhere, "127.0.0.1:1", "127.0.0.1:2", copied.pid)
         async with supervised(tmp_path) as supervisor:
             assert supervisor.roster.living() == []
             async with asyncio.timeout(10):
                 assert await other.wait() == -9
-            assert left.returncode is None
+            for each in (left, copied):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(each.wait(), 0.3)
     finally:
-        left.kill()
-        await left.wait()
+        for each in (left, copied):
+            each.kill()
+            await each.wait()
