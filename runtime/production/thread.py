@@ -4,6 +4,7 @@ Rules of this file:
 
 - What the thread holds is entered, used and left in its own loop; whoever else wants something asks.
 - The end of the thread is told, with its cause, to everybody who asks and to everybody who waits for it.
+- A loop that something blocks is as good as ended: whoever asks is told so, with the place that blocks it.
 - To leave cancels, waits for what ends in its own time, and joins the thread, all within a bound.
 """
 
@@ -13,7 +14,9 @@ import asyncio
 import contextlib
 import contextvars
 import logging
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -22,10 +25,12 @@ from typing import Any, Generic, Self, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 _log = logging.getLogger(__name__)
+BEAT_S, SILENT_S = 5.0, 60.0
+"""How often the thread's loop is asked for a sign of life by whoever waits, and how long it may give none."""
 
 
 class AgentsDied(Exception):
-    """The agents' thread has ended by itself; the cause is what ended it."""
+    """The agents' thread has ended by itself, or its loop stands; the cause is what ended it."""
 
 
 class AgentThread(Generic[T]):
@@ -34,13 +39,14 @@ class AgentThread(Generic[T]):
     Entering waits until `make()` is entered and raises what that raises; leaving waits at most `within` seconds. What
     `make()` runs in the background belongs in a task group of its own: what escapes from it ends the thread. Context
     variables of whoever enters hold inside. Leaving raises AgentsDied where the thread has ended by itself and nobody
-    was told of it, and TimeoutError where it does not end.
+    was told of it, and TimeoutError where it does not end. `silent` is how many seconds its loop may stand.
     """
 
     def __init__(
-        self, make: Callable[[], AbstractAsyncContextManager[T]], *, within: float = 30.0, name: str = "agents"
-    ) -> None:
-        self._make, self._within, self._name = make, within, name
+        self, make: Callable[[], AbstractAsyncContextManager[T]], *, within: float = 30.0, name: str = "agents",
+        silent: float = SILENT_S,
+    ) -> None:  # fmt: skip
+        self._make, self._within, self._name, self._silent = make, within, name, silent
         self._inside: T
         self._stop = asyncio.Event()
         self._main: asyncio.Task[Any] | None = None
@@ -91,7 +97,8 @@ class AgentThread(Generic[T]):
     async def ask(self, work: Callable[[T], Coroutine[Any, Any, R]], within: float) -> R:
         """What `work(inside)` comes to in the thread's loop. Whoever stops waiting cancels it.
 
-        Raises TimeoutError after `within` seconds, AgentsDied where the thread has ended, and what the work raises.
+        Raises TimeoutError after `within` seconds, AgentsDied where the thread has ended or its loop stands, and what
+        the work raises.
         """
         if self._over.done():
             raise self._died()
@@ -109,7 +116,7 @@ class AgentThread(Generic[T]):
             raise self._died() from None
         try:
             async with asyncio.timeout(within):
-                await asyncio.wait((asked, self._over), return_when=asyncio.FIRST_COMPLETED)
+                await self._until_any(asked, self._over)
         except BaseException:
             asked.cancel()
             raise
@@ -127,6 +134,34 @@ class AgentThread(Generic[T]):
             raise self._died()
 
     # -- inside ----------------------------------------------------------------------------------
+
+    async def _until_any(self, *futures: asyncio.Future[Any]) -> None:
+        """Wait for the first of them. Raises AgentsDied where the thread's loop gives no sign of life meanwhile."""
+        here = asyncio.get_running_loop()
+        beat = asyncio.Event()
+        heard = here.time()
+        while True:
+            with contextlib.suppress(RuntimeError):
+                # Where the loop is closed, the end of the thread is told.
+                self._theirs.call_soon_threadsafe(here.call_soon_threadsafe, beat.set)
+            done, _ = await asyncio.wait(
+                futures, timeout=min(BEAT_S, self._silent / 2), return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return
+            if beat.is_set():
+                beat.clear()
+                heard = here.time()
+            elif here.time() - heard > self._silent:
+                raise AgentsDied(
+                    f"the agents' loop has stood for {self._silent:g} s, and every conversation with it: something in "
+                    f"it blocks and does not await, as a task or tool of your own may. It stands here:\n{self._place()}"
+                )
+
+    def _place(self) -> str:
+        """Where the thread is just now: its innermost calls."""
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        return "".join(traceback.format_stack(frame)[-4:]) if frame is not None else "(it runs no Python)"
 
     def _died(self) -> AgentsDied:
         self._is_told = True

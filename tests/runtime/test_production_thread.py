@@ -44,6 +44,11 @@ class Inside:
             self.noted.append("cancelled")
             raise
 
+    async def block(self, seconds: float, times: int = 1) -> None:
+        for _ in range(times):
+            time.sleep(seconds)  # noqa: ASYNC251 - what one's own task may do
+            await asyncio.sleep(0)
+
     async def break_(self) -> None:
         self.breaks.set()
 
@@ -114,6 +119,21 @@ async def test_an_end_that_nobody_was_told_of_is_told_when_it_is_left_and_hides_
         await ends(None)
     with pytest.raises(ValueError, match="first"):
         await ends(ValueError("first"))
+
+
+async def test_a_loop_that_something_blocks_is_told_with_the_place_that_blocks_it() -> None:
+    async with AgentThread(made([]), within=10.0, silent=0.4) as agents:
+        waits = asyncio.create_task(agents.ask(lambda inside: inside.wait(), 60))
+        await asyncio.sleep(0.1)
+        with pytest.raises(AgentsDied, match=r"has stood for 0.4 s(.|\n)*time\.sleep\(seconds\)"):
+            await agents.ask(lambda inside: inside.block(2.0), 60)
+        with pytest.raises(AgentsDied, match="has stood"):
+            await waits
+
+
+async def test_a_loop_that_is_slow_and_gives_signs_of_life_is_waited_for() -> None:
+    async with AgentThread(made([]), silent=0.4) as agents:
+        await agents.ask(lambda inside: inside.block(0.1, times=12), 60)
 
 
 async def test_what_cannot_be_entered_raises_as_it_is() -> None:
