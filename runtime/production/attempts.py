@@ -28,6 +28,7 @@ from ..training.samples import Sample
 from .agent import FAILED, Agent, AttemptFailed, Conversation
 from .finished import FinishedGroup, Ungraded, oldest_of, samples_of
 from .sampler import Sampler
+from .turns import TurnsClosed
 
 _log = logging.getLogger(__name__)
 ATTEMPTS = 5
@@ -131,6 +132,9 @@ class Attempts:
 
     # -- inside ----------------------------------------------------------------------------------
 
+    def _of(self, session: str, index: int, split: Split) -> str:
+        return f"{session}: {split} prompt {index} of task {self._task.name}"
+
     def _draw(self, what: str) -> int:
         return random.Random(f"{self._seed} {what}").getrandbits(40)
 
@@ -145,7 +149,14 @@ class Attempts:
             # Whosever it is, it was not begun here.
             self._open.discard(session)
             raise
-        conversation = await self._agent.converse(session, self._task.prompt(index, split), seed)
+        try:
+            conversation = await self._agent.converse(session, self._task.prompt(index, split), seed)
+        except (*FAILED, StorageDown, ProductionError, TurnsClosed):
+            raise
+        except Exception as error:
+            raise ProductionError(f"{self._of(session, index, split)}: {type(error).__name__}: {error}") from error
+        if wrong := [g for g in conversation.rewards if not (isinstance(g, int | float) and 0 <= g <= 1)]:
+            raise ProductionError(f"{self._of(session, index, split)} has the grades {wrong}: give numbers in [0, 1]")
         if conversation.session != session:
             told = repr(conversation.session) if conversation.session else "no session id"
             raise AttemptFailed(f"session {session!r}: its agent came back with {told}: nothing can be read by that")

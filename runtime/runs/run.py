@@ -26,11 +26,14 @@ from ..config import ConfigError
 from ..controller.trainer import TrainerError, TrainerHandle, TrainerUndone
 from ..production.attempts import ProductionError
 from ..production.finished import FinishedGroup
-from ..production.groups import NotAtRest
+from ..production.groups import GroupsClosed, NotAtRest, Refused
+from ..production.sampler import SamplerMismatch
 from ..production.shared import SharedMachine
 from ..production.thread import AgentsDied, AgentThread
+from ..production.turns import TurnsClosed
 from ..tasks import Task
 from ..training.checkpoint import CheckpointError
+from ..weights.manifest import ManifestError
 from .agents import AgentsOf, Producing
 from .begun import Begun, begin
 from .clocked import Clocked
@@ -55,8 +58,8 @@ class RunFailed(Exception):
 
 
 FAILURES = (
-    RunFailed, ProcessesLost, AgentsDied, ProductionError, CallError, ResumeError, CheckpointError, TrainerError,
-    StoreError, ConfigError, TimeoutError, OSError,
+    RunFailed, ProcessesLost, AgentsDied, ProductionError, GroupsClosed, Refused, TurnsClosed, SamplerMismatch,
+    CallError, ResumeError, CheckpointError, TrainerError, ManifestError, StoreError, ConfigError, TimeoutError, OSError,
 )  # fmt: skip
 """What a run is known to fail with."""
 

@@ -116,8 +116,10 @@ async def test_an_error_of_the_agent_itself_ends_its_group_at_once_and_leaves_se
 
     async with serving(tmp_path) as (_, served):
         attempts = attempts_of(served, Scripted(Talker(served), {"0": lingers, "1": breaks}))
-        with pytest.raises(ZeroDivisionError):
+        told = r"-0-1: train prompt 0 of task \S+: ZeroDivisionError: in the agent's own code"
+        with pytest.raises(ProductionError, match=told) as found:
             await attempts(0)
+        assert isinstance(found.value.__cause__, ZeroDivisionError)
         assert len(served.sessions.facts) == 2
         await attempts.drain(5.0)
         await until(lambda: not served.sessions.facts)
@@ -228,3 +230,12 @@ async def test_an_id_that_was_used_is_a_failed_attempt(tmp_path: Path) -> None:
         group = await attempts(0)
         assert group.sessions == ("agents.1-0-0-0.retry1", "agents.1-0-0-1")
         assert served.state("agents.1-0-0-0") == "NEW", "it is not ended by who did not begin it"
+
+
+@pytest.mark.parametrize("grade", [5.0, -0.1, float("nan"), "1"])
+async def test_a_grade_that_is_no_number_between_0_and_1_ends_production_with_its_prompt(
+    tmp_path: Path, grade: Any
+) -> None:
+    async with serving(tmp_path) as (_, served):
+        with pytest.raises(ProductionError, match=r"train prompt 0 of task \S+ has the grades .*: give numbers in"):
+            await attempts_of(served, Talker(served, 1.0, grade))(0)
