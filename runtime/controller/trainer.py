@@ -42,6 +42,11 @@ class TrainerUndone(TrainerError):
     """No rank could do it, and nothing has changed: the trainer goes on, and it may be asked again."""
 
 
+class TrainerRefused(TrainerError):
+    """What was sent is wrong in itself, as a batch that cannot be trained on: nothing was begun, and asked again, or of
+    another trainer, it is refused again."""
+
+
 class TrainerFailed(TrainerError):
     """The trainer has failed, and does nothing more: replace it."""
 
@@ -112,8 +117,10 @@ class TrainerHandle:
             kind = TrainerFailed if error.reason == "failed" else TrainerError
             raise kind(f"{self.incarnation}: {error}") from error
         except (CallError, aio.AioRpcError) as error:
-            said = error.details() if isinstance(error, aio.AioRpcError) else str(error)
-            raise TrainerError(f"{self.incarnation}: {said}") from error
+            is_answer = isinstance(error, aio.AioRpcError)
+            said = error.details() if is_answer else str(error)
+            wrong = is_answer and error.code() is StatusCode.INVALID_ARGUMENT
+            raise (TrainerRefused if wrong else TrainerError)(f"{self.incarnation}: {said}") from error
 
     async def _done(self, asking: Awaitable[Any], doing: str) -> None:
         """Ask, and wait for the end of the job that this begins, or has begun before."""

@@ -22,6 +22,8 @@ from .processes import START_S, TRAINER, Processes
 COMMAND_S = 3600.0
 """How long one command to the trainer may take."""
 LOOK_S = 0.2
+MOMENT_S = 5.0
+"""How long the end of a process may take to be known after it no longer answers."""
 
 
 class ProcessesLost(Exception):
@@ -38,15 +40,19 @@ class Keeping:
         self.trainer: TrainerHandle | None = None
 
     async def start(self, state: RunState | None = None) -> tuple[TrainerHandle, ControllerClient]:
-        """Start all processes; nothing serves before something is published. Raises ProcessesLost, CallError."""
+        """Start all processes, or those that are still missing once a trainer was lost meanwhile.
+
+        Nothing serves before something is published. Raises ProcessesLost, TrainerError, CallError.
+        """
         for name in self._roster.holds():
             self._roster.release(name)
         processes = self._processes
-        self._supervisor.keep(processes.controller())
-        await self._client.status(within=START_S)
-        for name in processes.replicas:
-            self._supervisor.keep(processes.replica(name))
-        self._supervisor.keep(processes.trainer())
+        if self.trainer is None:
+            self._supervisor.keep(processes.controller())
+            await self._client.status(within=START_S)
+            for name in processes.replicas:
+                self._supervisor.keep(processes.replica(name))
+            self._supervisor.keep(processes.trainer())
         trainer = await self.next_trainer()
         try:
             async with asyncio.timeout(START_S):
@@ -56,6 +62,15 @@ class Keeping:
         except TimeoutError:
             raise ProcessesLost(f"not every replica was ready within {START_S:g} s") from None
         return trainer, self._client
+
+    async def has_lost_trainer(self) -> bool:
+        """Whether the present life of the trainer has ended, or does within a moment."""
+
+        def is_lost() -> bool:
+            worker = self._supervisor.present(TRAINER)
+            return worker is None or self.trainer is None or worker.incarnation != self.trainer.incarnation
+
+        return await self._supervisor.changed.until(is_lost, MOMENT_S)
 
     def end_trainer(self) -> None:
         """The present life does nothing more: it is ended at once, and the supervisor begins the next one."""

@@ -23,7 +23,7 @@ from ...statemachines.run import Run
 from ...statemachines.sorts import Stage
 from ..checkpoints import ResumeError
 from ..config import ConfigError
-from ..controller.trainer import TrainerError, TrainerHandle, TrainerUndone
+from ..controller.trainer import TrainerError, TrainerHandle, TrainerRefused, TrainerUndone
 from ..production.attempts import ProductionError
 from ..production.finished import FinishedGroup
 from ..production.groups import GroupsClosed, NotAtRest, Refused
@@ -59,7 +59,8 @@ class RunFailed(Exception):
 
 FAILURES = (
     RunFailed, ProcessesLost, AgentsDied, ProductionError, GroupsClosed, Refused, TurnsClosed, SamplerMismatch,
-    CallError, ResumeError, CheckpointError, TrainerError, ManifestError, StoreError, ConfigError, TimeoutError, OSError,
+    CallError, ResumeError, CheckpointError, TrainerError, ManifestError, StoreError, ConfigError,
+    TimeoutError, OSError,
 )  # fmt: skip
 """What a run is known to fail with."""
 
@@ -123,7 +124,7 @@ class TrainingRun:
         outer.callback(self._machine.step, Run.Ended())
         try:
             try:
-                await self._go_on(await self._start(), inner)
+                await self._go_on(await self._started(), inner)
             except BaseExceptionGroup as errors:
                 raise first_of(errors) from first_of(errors).__cause__
         except asyncio.CancelledError:
@@ -153,8 +154,18 @@ class TrainingRun:
 
     # -- beginnings ------------------------------------------------------------------------------
 
+    async def _started(self) -> Run.Started:
+        """Have every process started, and a version served, by whichever life of the trainer lives to do it."""
+        while True:
+            try:
+                return await self._start()
+            except TrainerError as error:
+                if not await self._begun.keeping.has_lost_trainer():
+                    raise
+                self._count_tries(error)
+                self._tells.incident(f"the trainer has ended: {error}")
+
     async def _start(self) -> Run.Started:
-        """Have every process started, and a version served."""
         begun, tells = self._begun, self._tells
         tells.phase("starting the processes")
         if begun.kept.checkpoints.paths():
@@ -215,6 +226,9 @@ class TrainingRun:
             self._tells.incident(f"tried again: {error}")
             await asyncio.sleep(AGAIN_S)
             return Run.Undone(why=str(error))
+        except TrainerRefused:
+            # The next life would refuse it as well.
+            raise
         except (TrainerError, NoTrainer) as error:
             self._tells.incident(f"the trainer has ended: {error}")
             return Run.TrainerLost(why=str(error))
@@ -280,6 +294,9 @@ class TrainingRun:
 
     async def _save_due(self, output: Any) -> Run.Saved | Run.NotSaved:
         why = await self._save(output.update)
+        if why and output.update == self._machine.live.goal:
+            # No later one follows, and what was trained goes with the processes.
+            raise NotDone(f"the last step, {output.update}, is not saved below {self._places.checkpoints}: {why}")
         return Run.NotSaved(why=why) if why else Run.Saved()
 
     async def _save(self, step: int) -> str:
@@ -301,6 +318,11 @@ class TrainingRun:
     async def _restore(self, output: Any) -> Run.Restored:
         """A new life of the trainer, at the last checkpoint."""
         begun = self._begun
+        if not begun.kept.checkpoints.paths():
+            why = "none could be saved; make room there, and start the run again"
+            if not self.config.checkpoints.every:
+                why = "checkpoints.every is 0; give a number of steps, and for a stage alone start it again as a whole"
+            raise RunFailed(f"the trainer has ended, and {self._places.checkpoints} has no checkpoint: {why}")
         begun.keeping.end_trainer()
         await self._placement.take_back()
         if self._agents is not None:
