@@ -6,6 +6,7 @@ Rules of this file:
 - One process writes or removes at a time; what a killed one left goes with the next begin.
 - The last good checkpoint is never removed, and nothing that fails touches a checkpoint that is there.
 - A number is used once, and a higher number is newer, whatever its training step.
+- Once the run has gone on from an older one, what was passed over is no checkpoint any more: it could verify again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .state import RunState, read_state, write_state
 
 STATE, MANIFESTS, TRAINER = "run.json", "manifests", "trainer"
 """What a checkpoint holds: the run's part, the manifests still needed, and the trainer's part."""
-_PREFIX, _PARTIAL, _REMOVED = "checkpoint-", ".partial", ".removed"
+_PREFIX, _PARTIAL, _REMOVED, _DAMAGED = "checkpoint-", ".partial", ".removed", ".damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,16 @@ class Checkpoints:
                 passed_over[path.name] = str(error)
         return Found(None, passed_over)
 
+    def put_aside(self, names: Iterable[str]) -> None:
+        """Have these be no checkpoints any more, and lie beside the others for a person. Raises CheckpointError."""
+        with self._alone():
+            for name in names:
+                path = self.folder / name
+                with _told(path):
+                    path.rename(path.with_name(f"{name}{_DAMAGED}"))
+            with _told(self.folder):
+                sync(self.folder)
+
     def named_versions(self) -> set[int]:
         """The versions whose manifests checkpoints have, whether they verify or not."""
         return {version for path in self.paths() for version in ManifestStore(path / MANIFESTS).versions()}
@@ -147,7 +158,8 @@ class Checkpoints:
         Raises CheckpointError when it cannot be begun, and while another process writes here.
         """
         with self._alone():
-            number = max((_number(path) for path in self.paths()), default=0) + 1
+            aside = (path.with_suffix("") for path in self.folder.glob(f"{_PREFIX}*{_DAMAGED}"))
+            number = max((_number(path) for path in (*self.paths(), *aside)), default=0) + 1
             final = self.folder / f"{_PREFIX}{number:06d}"
             partial = self.folder / f".{final.name}{_PARTIAL}"
             with _told(partial):

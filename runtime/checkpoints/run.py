@@ -203,6 +203,8 @@ class Run:
         if found.checkpoint is None:
             tried = "; ".join(found.passed_over.values()) or "there is none"
             raise ResumeError(f"no checkpoint in {self.checkpoints.folder} can be resumed from: {tried}")
+        if found.passed_over:
+            await asyncio.to_thread(self.checkpoints.put_aside, list(found.passed_over))
         return found.checkpoint
 
     def _number(self, checkpoint: Checkpoint) -> None:

@@ -273,7 +273,10 @@ async def test_a_damaged_checkpoint_is_passed_over_and_where_none_is_good_nothin
     with life(tmp_path) as held:
         checkpoint, version = await held.run.cold_resume(held.start)
         assert (checkpoint.path, checkpoint.state.step, version) == (paths[1], 2, 5)
-    for path in paths:
+        # The run has gone on from an older one: it must not come back, nor its number.
+        assert held.run.checkpoints.paths() == paths[:-1]
+        assert (await held.run.save(held.trainer, 3)).name > paths[-1].name
+    for path in Checkpoints(tmp_path / "checkpoints").paths():
         (path / "index.json").unlink()
     with life(tmp_path) as held:
         with pytest.raises(ResumeError, match=r"can be resumed from: .*index\.json is missing"):
