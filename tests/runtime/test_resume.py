@@ -67,7 +67,10 @@ def test_a_run_that_never_saved_begins_anew_is_started_once_and_publishes_what_i
 ) -> None:
     folder = tmp_path / "run"
     with playing(folder) as first:
+        # A trainer that is lost before it has published is waited for like any other.
+        first.kill(first.first_life("trainer"))
         first.until("begun: version 0 is published")
+        assert [life.incarnation for life in first.living("trainer")] == ["trainer.2"]
         first.kill_all()
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     # What blocks a number counts as a version to the trainer, so that samples seem as much older.

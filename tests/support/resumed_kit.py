@@ -25,6 +25,7 @@ from traced_run import Process
 
 from sluicegate.protocol.client import dial
 from sluicegate.protocol.generated import rollout_pb2, rollout_pb2_grpc
+from sluicegate.protocol.store import StoreError
 from sluicegate.runtime.controller.roster import Life, Roster
 from sluicegate.runtime.tracelog import merge_stopped
 from sluicegate.runtime.weights import ManifestStore
@@ -108,6 +109,17 @@ class Playing:
     def living(self, role: str | None = None) -> list[Life]:
         with Roster(self.folder / "register.db", looks=True) as roster:
             return [life for life in roster.living(role) if life.pid]
+
+    def first_life(self, role: str) -> Life:
+        """The first life of a role that is ready, as soon as it is."""
+        until = time.monotonic() + WITHIN_S
+        while time.monotonic() < until:
+            # Before the run has begun there is no register.
+            with suppress(StoreError):
+                if found := self.living(role):
+                    return found[0]
+            time.sleep(0.02)
+        raise AssertionError(f"no {role} was ready:\n{''.join(self.said)}\n{self.logs()}")
 
     def kill(self, life: Life) -> None:
         os.kill(life.pid, signal.SIGKILL)
