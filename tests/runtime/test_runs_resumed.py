@@ -114,3 +114,13 @@ def test_what_rollouts_alone_wrote_is_trained_on_alone_step_by_step(tmp_path: Pa
     assert {step: line["sessions"] for step, line in steps.items()} == {
         step: [session for group in groups for session in group.sessions] for step, groups in written.items()
     }
+
+
+def test_a_colocated_run_opens_again_on_the_same_version_after_steps_without_new_weights(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(folder, **RUN, placement="colocated", sync={"every": 2}, updates=4) as run:
+        report = finish(run)
+    first, second, third, last = [line["version"] for line in read_steps(folder / "steps.ndjson").values()]
+    assert first == 0 < second == third < last
+    assert report["trace"] is not None, "it was judged"
+    assert report["passed"], report["checks"]
