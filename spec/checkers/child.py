@@ -71,7 +71,8 @@ class Child(Generic[Said]):
         try:
             process.stdin.write(line + "\n")
             process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):
+            # It ended just now; its input may be closed already.
             return
 
     def kill(self) -> None:

@@ -23,12 +23,15 @@ Path = tuple[str, ...]
 def instances(state: Mapping[str, Any], machines: Sequence[Any]) -> dict[Path, tuple[Any, Any]]:
     """Every instance in a state (variables to values): its path to its machine and snapshot."""
     found: dict[Path, tuple[Any, Any]] = {}
-    shapes: dict[frozenset[object], Any] = {frozenset(_members(machine)): machine for machine in machines}
+    shapes: dict[frozenset[object], list[Any]] = {}
+    for machine in machines:
+        shapes.setdefault(frozenset(_members(machine)), []).append(machine)
 
     def walk(path: Path, value: Any) -> None:
         if not isinstance(value, (Function, tuple)):
             return
-        if isinstance(value, Function) and (machine := shapes.get(frozenset(value))) is not None:
+        # Machines may have the same fields: their states tell which one it is, else it is the one that was named last.
+        for machine in reversed(shapes.get(frozenset(value), [])) if isinstance(value, Function) else ():
             try:
                 found[path] = machine, snapshot(machine, value)
                 return

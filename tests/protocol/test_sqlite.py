@@ -188,19 +188,23 @@ def test_a_second_writer_of_the_same_process_is_refused_too_and_a_closed_reader_
 def test_a_child_that_outlives_who_claimed_a_file_does_not_hold_it_on(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s", sole=True)
     ended, end = os.pipe()
+    lives, begin = os.pipe()
     child = os.fork()
     if not child:
         os.close(end)
+        os.write(begin, b".")
         os.read(ended, 1)
         os._exit(0)
+    # What a child holds on it lets go once it runs.
+    os.read(lives, 1)
     try:
         with pytest.raises(StoreError, match="writes it"):
             SqliteStore(tmp_path / "s", sole=True)
         store.close()
         SqliteStore(tmp_path / "s", sole=True).close()
     finally:
-        os.close(end)
-        os.close(ended)
+        for each in (end, ended, lives, begin):
+            os.close(each)
         os.waitpid(child, 0)
 
 

@@ -95,6 +95,7 @@ RUNS = settings(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @RUNS
 @given(batches())
 def test_graphs_of_random_machines_are_equal(batch: list[type[Machine]]) -> None:
