@@ -155,7 +155,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         require(
-            (self.seed >= 0, f"seed: {self.seed} must not be negative"),
+            (0 <= self.seed < 2**32, f"seed: {self.seed} must lie in 0..{2**32 - 1}"),
             (self.updates is None or self.updates >= 1, f"updates: {self.updates} must be at least 1, or null"),
             (self.replicas >= 1, f"replicas: {self.replicas} must be at least 1"),
             (self.ranks >= 1, f"ranks: {self.ranks} must be at least 1"),

@@ -8,6 +8,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections import deque
@@ -81,7 +82,7 @@ class Telling:
         """Held-out prompts were asked after step `step`."""
         mean = statistics.fmean(rewards)
         said = f"  held-out prompts after step {step}: {mean:.3f} over {len(rewards)}"
-        self.console.print(said, highlight=False, soft_wrap=True)
+        self._print(said)
         self._note(lambda notes: notes.evaluated(step, rewards))
         self._chart(step, {"held_out/reward": mean})
 
@@ -137,11 +138,16 @@ class Telling:
             self._show(f"no more figures for TensorBoard ({error}): the run goes on without")
 
     def _show(self, text: str) -> None:
-        self.console.print(f"[bold]note[/bold]: {escape(text)}", highlight=False, soft_wrap=True)
+        self._print(f"[bold]note[/bold]: {escape(text)}")
 
     def _line(self, text: str) -> None:
         if not self.console.is_terminal:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self._print(text, markup=False)
+
+    def _print(self, text: str, *, markup: bool = True) -> None:
+        # Nobody reads on, or there is no room: the notes have it.
+        with contextlib.suppress(OSError):
+            self.console.print(text, highlight=False, markup=markup, soft_wrap=True)
 
 
 def spelled(seconds: float) -> str:

@@ -31,7 +31,14 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.runs.config import read_run_config
     from ..runtime.tasks import make_task
 
-    folder: Path = args.folder or Path("runs") / args.config.stem
+    folder: Path = (args.folder or Path("runs") / args.config.stem).absolute()
+    if odd := sorted({*"*?[]"} & {*str(folder)}):
+        # DeepSpeed looks for the files of a checkpoint by patterns.
+        print(
+            f"sluicegate: {folder}: a run in a folder with {' '.join(odd)} in its path could not be resumed: give "
+            "another --folder", file=sys.stderr,
+        )  # fmt: skip
+        return 2
     try:
         config = read_run_config(args.config)
         if args.updates is not None:

@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from sluicegate.cli import main
 from sluicegate.protocol.access import Access
 from sluicegate.runtime.config import ConfigError, from_mapping
 from sluicegate.runtime.runs.config import RunConfig, read_run_config
@@ -110,3 +111,17 @@ def test_a_file_that_cannot_be_read_is_told_with_its_name(tmp_path: Path) -> Non
 def test_an_empty_file_is_a_run(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text("")
     assert read_run_config(tmp_path / "run.yaml") == RunConfig()
+
+
+def test_a_folder_that_a_run_could_not_be_resumed_in_is_refused_before_it_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.yaml").write_text("updates: 1")
+    assert main(["train", str(tmp_path / "run.yaml"), "--folder", str(tmp_path / "a[1]")]) == 2
+    assert "a run in a folder with [ ] in its path could not be resumed" in capsys.readouterr().err
+    assert not (tmp_path / "a[1]").exists()
+
+
+def test_a_seed_that_not_everything_takes_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"seed: 4294967296 must lie in 0\.\.4294967295"):
+        RunConfig(seed=2**32)

@@ -120,6 +120,18 @@ def test_what_cannot_be_noted_or_charted_is_told_once_and_ends_nothing(tmp_path:
     assert out.getvalue().count("nothing more is noted") == 1
 
 
+def test_a_run_whose_output_nobody_takes_is_noted_and_goes_on(tmp_path: Path):
+    notes = Notes(tmp_path / "figures.ndjson")
+    with open("/dev/full", "wb", buffering=0) as full:
+        console = Console(file=io.TextIOWrapper(full, write_through=True))
+        with Telling(3, console=console, notes=notes) as telling:
+            telling.phase("begun")
+            telling.incident("r0: signal 9")
+            telling.evaluated(1, [0.5])
+            telling.update(figures(3))
+    assert list(read_notes(notes.path).steps) == [3]
+
+
 def test_the_board_has_every_figure_and_the_next_life_goes_on_behind_its_step(tmp_path: Path):
     from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
 
