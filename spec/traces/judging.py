@@ -92,7 +92,10 @@ class Run:
         """Whether a log that would hold such a track ended early."""
         if incarnation is not None:
             return incarnation in self.trace.killed
-        return self.silent or any(t.killed and instance in (None, t.instance) for t in self.of(machine))
+        tracks = self.of(machine)
+        # Where nothing begins it, its begin too was in what is missing.
+        begins = instance is None or any(t.instance == instance and not t.restored for t in tracks)
+        return self.silent or any(t.killed and (not begins or instance in (None, t.instance)) for t in tracks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,8 @@ async def test_while_one_process_keeps_a_roster_another_is_refused_before_it_end
         return Supervisor(roster, launcher, clear=lambda: cleared.append("cleared"))
 
     # What is kept has its config among its words, as a worker has.
-    with process(KEEPS, str(tmp_path)) as keeping, process("import time; time.sleep(600)", "a.1.json") as kept:
+    sleeps = ("import time; time.sleep(600)", str(tmp_path / "a.1.json"))
+    with process(KEEPS, str(tmp_path)) as keeping, process(*sleeps) as kept:
         assert keeping.stdout is not None
         assert [keeping.stdout.readline() for _ in range(2)] == ["cleared\n", "keeps\n"]
         with Roster(tmp_path / "r.db") as roster:

@@ -286,6 +286,18 @@ def a_killed_server_lost_all_lines_of_a_life(world: World) -> None:
 
 
 @legal
+def a_killed_server_lost_the_begin_of_a_session_that_the_next_life_ends(world: World) -> None:
+    served(world)
+    world.sessions.log.flush()
+    world.open("s1")
+    world.finish_turn("s1", "r0", world.turn("s1", 0, "r0"))
+    begun = world.sessions.live["Session", "s1"].snapshot()
+    killed(world, world.sessions)
+    agents(world, 2).restored(begun, "s1")
+    world.sessions.step("s1", Session.Retire(), "s1")
+
+
+@legal
 def a_trainer_begins_anew(world: World) -> None:
     world.publish(0)
     world.train("b1")
